@@ -1,26 +1,26 @@
 """The errors of auto-improve, as one tree.
 
-    AutoImproveError            carries a text key and its values; `core.texts` says it in the person's language
-    ├── Refused                 the request is understood and not allowed, or no longer true
-    │   ├── NotFound            no such lesson, proposal, run, session ...
-    │   ├── Stale               decided on something that has changed meanwhile
-    │   └── PeopleDecide        an agent reached for its own gate
-    ├── Invalid                 the input itself is wrong: a rule too long, a malformed file
-    ├── StoreError              the store cannot be used
-    │   ├── StoreFull           no space left: nothing was written
-    │   ├── StoreReadOnly       the file or its folder cannot be written
-    │   ├── StoreCorrupt        set aside, never silently started empty
-    │   ├── StoreNewer          written by a newer version of auto-improve
-    │   └── StoreUnsuitable     not ours, or on a file system that cannot lock
-    ├── AgentError              the agent program
-    │   ├── AgentMissing        it (or node) is not there
-    │   ├── AgentTooOld         older than what we support
-    │   ├── AgentDied           its process ended in the middle
-    │   └── AgentRefused        it answered a command with an error
-    ├── AnalysisError           the analyst gave no verdict
-    │   ├── AnalysisFailed      not started, provider error, time out
-    │   └── MalformedReply      it answered, but not as agreed
-    └── SettingsError           a setting is missing or wrong
+AutoImproveError            carries a text key and its values; `core.texts` says it in the person's language
+├── Refused                 the request is understood and not allowed, or no longer true
+│   ├── NotFound            no such lesson, proposal, run, session ...
+│   ├── Stale               decided on something that has changed meanwhile
+│   └── PeopleDecide        an agent reached for its own gate
+├── Invalid                 the input itself is wrong: a rule too long, a malformed file
+├── StoreError              the store cannot be used
+│   ├── StoreFull           no space left: nothing was written
+│   ├── StoreReadOnly       the file or its folder cannot be written
+│   ├── StoreCorrupt        set aside, never silently started empty
+│   ├── StoreNewer          written by a newer version of auto-improve
+│   └── StoreUnsuitable     not ours, or on a file system that cannot lock
+├── AgentError              the agent program
+│   ├── AgentMissing        it (or node) is not there
+│   ├── AgentTooOld         older than what we support
+│   ├── AgentDied           its process ended in the middle
+│   └── AgentRefused        it answered a command with an error
+├── AnalysisError           the analyst gave no verdict
+│   ├── AnalysisFailed      not started, provider error, time out
+│   └── MalformedReply      it answered, but not as agreed
+└── SettingsError           a setting is missing or wrong
 """
 
 from collections.abc import Mapping

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from core.events import Event
+from core.tables import Tx
 
 T = TypeVar("T")
 
 Probe = Callable[[str], None]
-"""Called with the name of each step that must survive kill -9; tests pass one that kills the process there."""
+"""Called with the name of each step that must survive kill -9; a test passes one that kills there."""
 
 
 def ignore(_step: str) -> None:
@@ -67,7 +68,7 @@ class AgentSession(Protocol):
         ...
 
     async def abort(self) -> None:
-        """End the running run (no effect when idle); pending dialogs are cancelled, queued messages dropped."""
+        """End the running run, no effect when idle; dialogs are cancelled, queued messages dropped."""
         ...
 
     async def answer(self, request: str, value: str | bool | None) -> None:
@@ -100,4 +101,19 @@ class AgentRunner(Protocol):
 
         Raises AgentMissing, AgentTooOld, AgentDied, AgentRefused (provider error), TimeoutError.
         """
+        ...
+
+
+class Store(Protocol):
+    """The one place where state lives. `fn` touches nothing but its transaction and never waits."""
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        """Run `fn` in a transaction that is durable when this returns; an exception undoes all of it.
+
+        Raises StoreFull, StoreReadOnly, StoreError beside what `fn` raises.
+        """
+        ...
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """Run `fn` on one consistent view; it cannot write."""
         ...
