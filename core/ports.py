@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from core.events import Event
+from core.model.evidence import Evidence
+from core.model.proposal import Finding
 from core.tables import Tx
 
 T = TypeVar("T")
@@ -100,6 +102,17 @@ class AgentRunner(Protocol):
         """Put one question without tools, session or lessons; give the whole answer.
 
         Raises AgentMissing, AgentTooOld, AgentDied, AgentRefused (provider error), TimeoutError.
+        """
+        ...
+
+
+class Analyst(Protocol):
+    """Finds out what went wrong and proposes at most one lesson; it decides nothing."""
+
+    async def analyse(self, evidence: Evidence, spec: AgentSpec | None) -> Finding:
+        """Give one verdict; `spec` says how to start the agent the run was made with, where one is asked.
+
+        Raises AnalysisFailed (not started, provider error, time out).
         """
         ...
 
