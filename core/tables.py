@@ -21,6 +21,10 @@ class FeedbackTable(Protocol):
         """Append a record; the one it supersedes stops being current."""
         ...
 
+    def amend(self, id: FeedbackId, comment: str, reasons: tuple[str, ...]) -> None:
+        """Give a vote its words, which may come after the tap; nothing else of a record ever changes."""
+        ...
+
     def get(self, id: FeedbackId) -> Feedback | None: ...
     def current(self, run: RunId, user: str | None) -> Feedback | None:
         """Give the vote that stands for that run and person, withdrawn or not."""

@@ -59,7 +59,10 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One wording in the history of a lesson: what it was, who made it so, when and why."""
+    """One wording in the history of a lesson: what it was, who made it so, when and why.
+
+    `decided` is the lesson's `decided` of then, so that an undo restores it exactly.
+    """
 
     lesson: LessonId
     revision: int
@@ -72,6 +75,7 @@ class Revision:
     who: str
     at: str
     why: str
+    decided: int = 0
 
 
 def project_hash(path: str) -> str:

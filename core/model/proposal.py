@@ -58,7 +58,8 @@ class Proposal:
     `version` goes up with every edit: a decision names the version it was shown. `lesson` is the lesson it
     changes (merge, violated, harmful), `lesson_revision` the revision the analysis saw. `old_rule` is that
     lesson's wording then. `flags` are the findings of `core.rules.safety`. `key` makes it unique: a vote, or
-    what else asked for it. `asks` says which text the card waits for as a reply: "wording", "remark" or "".
+    what else asked for it. `absorbs` are the further lessons that a merge takes over. `asks` says which text
+    the card waits for as a reply: "wording", "remark" or "".
     """
 
     id: ProposalId
@@ -90,6 +91,7 @@ class Proposal:
     result: LessonId | None = None
     reminded: bool = False
     original_rule: str = ""
+    absorbs: tuple[str, ...] = ()
 
 
 class AnalysisState(StrEnum):

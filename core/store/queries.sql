@@ -11,6 +11,9 @@ SELECT * FROM feedback WHERE run = :run AND user IS :user AND is_current = 1;
 -- name: feedback_supersede
 UPDATE feedback SET is_current = 0 WHERE id = :id;
 
+-- name: feedback_amend
+UPDATE feedback SET user_comment = :comment, reasons = :reasons WHERE id = :id;
+
 -- name: feedback_newest
 SELECT * FROM feedback
 WHERE is_current = 1 AND type <> 'withdrawn' AND (:project IS NULL OR project = :project)

@@ -34,6 +34,9 @@ class SqlFeedback:
             run(self._connection, "feedback_supersede", id=feedback.supersedes)
         self._feedback.add(feedback)
 
+    def amend(self, id: FeedbackId, comment: str, reasons: tuple[str, ...]) -> None:
+        run(self._connection, "feedback_amend", id=id, comment=comment, reasons=json.dumps(reasons))
+
     def get(self, id: FeedbackId) -> Feedback | None:
         return self._feedback.one("feedback_get", id=id)
 

@@ -32,7 +32,7 @@ CREATE INDEX lesson_active ON lesson (active, scope, project, decided);
 CREATE TABLE revision (
   lesson TEXT NOT NULL, revision INTEGER NOT NULL, rule TEXT NOT NULL, rationale TEXT NOT NULL,
   domain TEXT NOT NULL, scope TEXT NOT NULL, project TEXT, active INTEGER NOT NULL,
-  who TEXT NOT NULL, at TEXT NOT NULL, why TEXT NOT NULL,
+  who TEXT NOT NULL, at TEXT NOT NULL, why TEXT NOT NULL, decided INTEGER NOT NULL,
   PRIMARY KEY (lesson, revision)
 ) STRICT, WITHOUT ROWID;
 
@@ -44,7 +44,8 @@ CREATE TABLE proposal (
   lesson TEXT, lesson_revision INTEGER NOT NULL, old_rule TEXT NOT NULL, relation TEXT,
   evidence TEXT NOT NULL, cause TEXT NOT NULL, flags TEXT NOT NULL, feedback TEXT, run TEXT,
   is_by_rules INTEGER NOT NULL, asks TEXT NOT NULL, remark TEXT NOT NULL, decided_by TEXT, decided_at REAL,
-  result TEXT, reminded INTEGER NOT NULL, original_rule TEXT NOT NULL
+  result TEXT, reminded INTEGER NOT NULL, original_rule TEXT NOT NULL,
+  absorbs TEXT NOT NULL
 ) STRICT;
 CREATE INDEX proposal_pending ON proposal (state, number);
 CREATE INDEX proposal_feedback ON proposal (feedback);
