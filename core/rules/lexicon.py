@@ -1,31 +1,32 @@
 """Say which words of a coding agent's rules mean the same, in French and English.
 
-Data only. Each line is one concept: its words are interchangeable in a rule ("delete", "remove", "supprimer"),
-whatever their form, since they are compared by stem. A word stands in one line only.
+Data only. Each line is one concept: its words are interchangeable in a rule ("delete", "remove",
+"supprimer"), whatever their form, since they are compared by stem. A word stands in one line only.
 """
 
 from functools import cache
 
 from core.rules.stemming import fold, stem
 
-STOP_WORDS = frozenset(
-    # English
-    "a an the this that these those it its he she they them their there here we our us you your i me my he his"
-    " and or but so as at by for from in into of on onto to up out off with within over than then such via per"
-    " is are be been being was were am do does did done doing has have had having will would shall should must"
-    " can could may might need needs ought let lets if when while where which who whom whose what how why"
-    " also any some just very too own same other others etc eg ie s t d ll re ve m until unless before after"
-    " not no nor never always don dont doesnt isnt cannot cant wont without instead rather"
-    " use uses used using make makes made making get gets got getting ensure sure please about"
-    # French
-    " le la les l un une des du de d au aux ce cet cette ces ca cela c ceci il elle ils elles on nous vous tu je j"
-    " me te se s m t n qu que qui quoi dont ou et mais donc or ni car si quand lorsque comme comment pourquoi"
-    " mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs y en dans par pour sur sous vers chez avec"
-    " entre est sont etre ete etait soit sera avoir avoit ont eu ait fait faire faut doit doivent devoir"
-    " peut peuvent pouvoir plus moins tres bien aussi ainsi alors afin tout toute tous toutes meme autre autres"
-    " lors via ne pas jamais toujours non sans avant apres tant plutot lieu rien aucun aucune"
-    " utiliser utilise utilisez utilisation usage utilisant veiller assurer avere aurait avait".split()
-)
+_ENGLISH = """
+a an the this that these those it its he she they them their there here we our us you your i me my his
+and or but so as at by for from in into of on onto to up out off with within over than then such via per
+is are be been being was were am do does did done doing has have had having will would shall should must
+can could may might need needs ought let lets if when while where which who whom whose what how why also
+any some just very too own same other others etc eg ie s t d ll re ve m until unless before after not no
+nor never always don dont doesnt isnt cannot cant wont without instead rather use uses used using make
+makes made making get gets got getting ensure sure please about
+"""
+_FRENCH = """
+le la les l un une des du de au aux ce cet cette ces ca cela c ceci il elle ils elles nous vous tu je j
+te se n qu que qui quoi ou et mais donc ni car si quand lorsque comme pourquoi mon ma mes ton ta tes son
+sa ses notre nos votre vos leur leurs y en dans par pour sur sous vers chez avec entre est sont etre ete
+etait soit sera avoir ont eu ait fait faire faut doit doivent devoir peut peuvent pouvoir plus moins tres
+bien aussi ainsi alors afin tout toute tous toutes meme autre autres lors ne pas jamais toujours non sans
+avant apres tant plutot lieu rien aucun aucune utiliser utilise utilisez utilisation usage utilisant
+veiller assurer avere aurait avait
+"""
+STOP_WORDS = frozenset(f"{_ENGLISH} {_FRENCH}".split())
 
 _CONCEPTS = """
 add ajouter ajout adding insert inserer introduce introduire
