@@ -185,12 +185,12 @@ class Outbox(Protocol):
         """Give the lanes in which something waits."""
         ...
 
-    def start(self, seq: int) -> None:
-        """Mark a call as handed to the network."""
+    def start(self, seq: int, body: str) -> None:
+        """Mark a call as handed to the network, as it is sent."""
         ...
 
-    def delay(self, seq: int, not_before: float, error: str) -> None:
-        """Put it back to wait, one attempt older."""
+    def delay(self, seq: int, body: str, not_before: float, error: str) -> None:
+        """Put it back to wait, to be sent as `body`."""
         ...
 
     def finish(self, seq: int, receipt: Receipt | None = None) -> None:
@@ -229,6 +229,10 @@ class ButtonTable(Protocol):
 
     def put(self, button: Button) -> None: ...
     def get(self, id: str) -> Button | None: ...
+    def of(self, ref: str, kind: str) -> Button | None:
+        """Give the newest button of that kind about that thing."""
+        ...
+
     def prune(self, before: float) -> int:
         """Forget what expired before that time; give how many."""
         ...

@@ -60,8 +60,8 @@ class Receipt:
 class Button:
     """What stands behind an inline button: everything but its opaque id stays in the store.
 
-    `payload` is opaque JSON; `version` that of the thing it decides on; `message` the message it is bound to
-    ("" until known); `expires` in seconds since the epoch.
+    `payload` is opaque JSON; `ref` what the button is about and `version` that thing's version; `message` the
+    message it is bound to ("" until known); `expires` in seconds since the epoch.
     """
 
     id: str
@@ -70,6 +70,7 @@ class Button:
     payload: str
     created: float
     expires: float
+    ref: str = ""
     version: int = 0
     message: str = ""
     is_used: bool = False

@@ -52,11 +52,11 @@ class SqlOutbox:
     def lanes(self) -> list[str]:
         return [str(row[0]) for row in self._connection.execute(queries()["outbox_lanes"])]
 
-    def start(self, seq: int) -> None:
-        run(self._connection, "outbox_start", seq=seq)
+    def start(self, seq: int, body: str) -> None:
+        run(self._connection, "outbox_start", seq=seq, body=body)
 
-    def delay(self, seq: int, not_before: float, error: str) -> None:
-        run(self._connection, "outbox_delay", seq=seq, not_before=not_before, error=error)
+    def delay(self, seq: int, body: str, not_before: float, error: str) -> None:
+        run(self._connection, "outbox_delay", seq=seq, body=body, not_before=not_before, error=error)
 
     def finish(self, seq: int, receipt: Receipt | None = None) -> None:
         run(self._connection, "outbox_finish", seq=seq)
@@ -103,6 +103,9 @@ class SqlButtons:
 
     def get(self, id: str) -> Button | None:
         return self._rows.one("button_get", id=id)
+
+    def of(self, ref: str, kind: str) -> Button | None:
+        return self._rows.one("button_of", ref=ref, kind=kind)
 
     def prune(self, before: float) -> int:
         return run(self._connection, "button_prune", before=before)

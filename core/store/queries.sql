@@ -145,10 +145,10 @@ SELECT * FROM outbox WHERE state IN ('waiting', 'sending') AND (:lane IS NULL OR
 SELECT DISTINCT lane FROM outbox WHERE state IN ('waiting', 'sending');
 
 -- name: outbox_start
-UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE seq = :seq;
+UPDATE outbox SET state = 'sending', attempts = attempts + 1, body = :body WHERE seq = :seq;
 
 -- name: outbox_delay
-UPDATE outbox SET state = 'waiting', not_before = :not_before, error = :error WHERE seq = :seq;
+UPDATE outbox SET state = 'waiting', not_before = :not_before, error = :error, body = :body WHERE seq = :seq;
 
 -- name: outbox_finish
 UPDATE outbox SET state = 'done', body = '' WHERE seq = :seq;
@@ -183,6 +183,9 @@ UPDATE OR REPLACE receipt SET lane = :target WHERE lane = :lane;
 
 -- name: button_get
 SELECT * FROM button WHERE id = :id;
+
+-- name: button_of
+SELECT * FROM button WHERE ref = :ref AND kind = :kind ORDER BY created DESC, version DESC, id DESC LIMIT 1;
 
 -- name: button_prune
 DELETE FROM button WHERE expires < :before;

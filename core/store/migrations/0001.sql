@@ -112,7 +112,9 @@ CREATE TABLE receipt (
 CREATE INDEX receipt_ref ON receipt (ref, seq);
 
 CREATE TABLE button (
-  id TEXT PRIMARY KEY, kind TEXT NOT NULL, lane TEXT NOT NULL, payload TEXT NOT NULL, version INTEGER NOT NULL,
-  message TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL, is_used INTEGER NOT NULL
+  id TEXT PRIMARY KEY, kind TEXT NOT NULL, lane TEXT NOT NULL, payload TEXT NOT NULL, ref TEXT NOT NULL,
+  version INTEGER NOT NULL, message TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL,
+  is_used INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX button_ref ON button (ref, kind);
 CREATE INDEX button_expires ON button (expires);
