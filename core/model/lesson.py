@@ -61,7 +61,7 @@ class Lesson:
 class Revision:
     """One wording in the history of a lesson: what it was, who made it so, when and why.
 
-    `decided` is the lesson's `decided` of then, so that an undo restores it exactly.
+    `decided` and `source_feedback` are the lesson's of then, so that an undo restores it exactly.
     """
 
     lesson: LessonId
@@ -76,6 +76,7 @@ class Revision:
     at: str
     why: str
     decided: int = 0
+    source_feedback: tuple[str, ...] = ()
 
 
 def project_hash(path: str) -> str:

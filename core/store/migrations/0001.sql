@@ -33,6 +33,7 @@ CREATE TABLE revision (
   lesson TEXT NOT NULL, revision INTEGER NOT NULL, rule TEXT NOT NULL, rationale TEXT NOT NULL,
   domain TEXT NOT NULL, scope TEXT NOT NULL, project TEXT, active INTEGER NOT NULL,
   who TEXT NOT NULL, at TEXT NOT NULL, why TEXT NOT NULL, decided INTEGER NOT NULL,
+  source_feedback TEXT NOT NULL,
   PRIMARY KEY (lesson, revision)
 ) STRICT, WITHOUT ROWID;
 
