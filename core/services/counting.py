@@ -1,0 +1,83 @@
+"""What votes count for lessons, so that any of it can be taken back exactly (learning.md 1, 2).
+
+A lesson's counters are what it earned itself and what the lessons merged into it earned. Each keeps its own
+share also after a merge: undoing one takes exactly that share away again, later votes included.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from core.model.feedback import Credit, CreditKind
+from core.model.ids import FeedbackId, LessonId
+from core.model.lesson import Lesson
+from core.tables import CoreTx
+
+
+def lineage(tx: CoreTx, id: LessonId) -> Iterator[Lesson]:
+    """Give a lesson, the one it was merged into, the one that was merged into, and so on."""
+    lesson = tx.lessons.get(id)
+    while lesson is not None:
+        yield lesson
+        lesson = tx.lessons.get(lesson.merged_into) if lesson.merged_into else None
+
+
+def _add(lesson: Lesson, positive: int, violations: int) -> Lesson:
+    return replace(
+        lesson,
+        positive_examples=lesson.positive_examples + positive,
+        violations=lesson.violations + violations,
+    )
+
+
+def _count(tx: CoreTx, origin: LessonId, kind: CreditKind, by: int) -> None:
+    for lesson in lineage(tx, origin):
+        is_positive = kind is CreditKind.POSITIVE
+        tx.lessons.put(_add(lesson, by if is_positive else 0, 0 if is_positive else by))
+
+
+def credit(tx: CoreTx, feedback: FeedbackId, origins: Iterable[LessonId], kind: CreditKind) -> int:
+    """Count a vote for those lessons, once each; give how many it newly counted for."""
+    counted = {(each.origin, each.kind) for each in tx.feedback.credits(feedback)}
+    new = [each for each in dict.fromkeys(origins) if (each, kind) not in counted]
+    for origin in new:
+        *_, root = lineage(tx, origin)
+        tx.feedback.credit([Credit(feedback, origin, kind, root.id)])
+        _count(tx, origin, kind, 1)
+    return len(new)
+
+
+def reverse(tx: CoreTx, feedback: FeedbackId) -> None:
+    """Take back all that a vote counted."""
+    for each in tx.feedback.credits(feedback):
+        _count(tx, LessonId(each.origin), each.kind, -1)
+    tx.feedback.drop_credits(feedback)
+
+
+def merge(tx: CoreTx, source: Lesson, target: LessonId) -> None:
+    """Add a lesson's counters to the one that takes it over; later reversals count against that one."""
+    for lesson in lineage(tx, target):
+        tx.lessons.put(_add(lesson, source.positive_examples, source.violations))
+    tx.feedback.move_credits(source.id, target)
+
+
+def part(tx: CoreTx, source: Lesson) -> None:
+    """Undo `merge` for a lesson that was taken over, with what was counted for it since."""
+    if source.merged_into is None:
+        return
+    for lesson in lineage(tx, source.merged_into):
+        tx.lessons.put(_add(lesson, -source.positive_examples, -source.violations))
+    held = tx.lessons.get(source.id)
+    tx.lessons.put(replace(held or source, merged_into=None))
+    for member in _below(tx, source.id):
+        tx.feedback.return_credits(member)
+        tx.feedback.move_credits(member, source.id)
+
+
+def _below(tx: CoreTx, root: LessonId) -> list[LessonId]:
+    """Give a lesson and all that were merged into it."""
+    inactive = tx.lessons.all(active=False)
+    members, found = [root], {root}
+    while found:
+        found = {each.id for each in inactive if each.merged_into in found}
+        members.extend(found)
+    return members
