@@ -48,9 +48,9 @@ def has(key: str) -> bool:
 
 
 @cache
-def catalogue(language: str) -> Mapping[str, str]:
-    """Read a catalogue once, flattened to dotted keys."""
-    with (FOLDER / f"{language}.toml").open("rb") as file:
+def catalogue(language: str, folder: Path = FOLDER) -> Mapping[str, str]:
+    """Read a catalogue once, flattened to dotted keys; the bot keeps its own beside ours."""
+    with (folder / f"{language}.toml").open("rb") as file:
         return dict(_flatten(tomllib.load(file), ""))
 
 

@@ -1,0 +1,121 @@
+"""One update's turn: what a handler hands back instead of acting itself.
+
+A handler calls `context.commit(effect)` with one function of the transaction. The lane runs it in the
+transaction that marks the update done, then does what the effect's `Reply` says. A handler never calls
+Telegram.
+"""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import cast
+
+from telegram.ext import Application, CallbackContext
+
+from bot.api import Api
+from bot.settings import BotSettings
+from core.model.ids import SessionId
+from core.ports import Clock, Ids
+from core.tables import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the run of a session."""
+
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """Hand a message into the running run of a session."""
+
+    session: SessionId
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer what the agent of a session asked; None cancels."""
+
+    session: SessionId
+    request: str
+    value: str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """End the agent process of a session: it has been replaced."""
+
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Let a silent run of a session go on: the person wants to wait."""
+
+    session: SessionId
+
+
+Signal = Stop | Steer | Answer | Forget | Release
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What follows the commit: a toast for the tap, and signals for the runner."""
+
+    toast: str = ""
+    is_alert: bool = False
+    signals: tuple[Signal, ...] = ()
+
+
+Effect = Callable[[Tx], Reply | None]
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one update led to so far."""
+
+    effect: Effect | None = None
+    error: BaseException | None = None
+
+
+_turn: ContextVar[Turn] = ContextVar("turn")
+
+
+def begin() -> Turn:
+    """Open the turn that handlers of this task write into."""
+    turn = Turn()
+    _turn.set(turn)
+    return turn
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What every handler may use."""
+
+    settings: BotSettings
+    clock: Clock
+    ids: Ids
+    username: str = ""
+
+
+class Context(CallbackContext[Api, dict[object, object], dict[object, object], dict[str, Desk]]):
+    """The context of our handlers."""
+
+    @property
+    def desk(self) -> Desk:
+        """Give settings, clock and ids."""
+        return self.application.bot_data["desk"]
+
+    def commit(self, effect: Effect) -> None:
+        """Hand over the one thing this update does."""
+        _turn.get().effect = effect
+
+
+async def remember_error(_update: object, context: Context) -> None:
+    """Keep what a handler raised for the lane, which decides about another try."""
+    _turn.get().error = cast(BaseException, context.error)
+
+
+App = Application[Api, Context, dict[object, object], dict[object, object], dict[str, Desk], None]
