@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from core.rules.antonyms import IMPERATIVES, NEGATIONS, PREFERENCES, SPELLINGS, concept, is_content, is_refusal
+from core.rules.antonyms import (
+    IMPERATIVES,
+    NEGATIONS,
+    PREFERENCES,
+    SPELLINGS,
+    concept,
+    is_content,
+    is_refusal,
+)
 from core.rules.stemming import fold
 
 
@@ -18,7 +26,8 @@ class Link(StrEnum):
     """How a segment hangs on its clause."""
 
     MAIN = "main"
-    FOR = "for"  # purpose or place: shares the sign of what it follows
+    FOR = "for"  # purpose
+    PLACE = "place"  # where, into what, in which form
     INSTEAD = "instead"
     WITHOUT = "without"
     BEFORE = "before"
@@ -35,13 +44,15 @@ _PHRASES: dict[Link, str] = {
     Link.BEFORE: "before,prior to,ahead of,avant,avant de,avant d,avant que",
     Link.AFTER: "after,once the,once you,once it,once all,apres,apres que,une fois que,une fois,only after",
     Link.IF: "if,when,whenever,while,in case,si,quand,lorsque,lorsqu,en cas de,en cas d,pendant,only if,only when",
-    Link.FOR: "for,pour,as,comme,to,in,dans,on,sur,en",
+    Link.FOR: "for,pour,when the,as,comme",
+    Link.PLACE: "to,in,into,on,at,next to,dans,sur,en",
 }
 _LINKS = {tuple(phrase.split()): link for link, phrases in _PHRASES.items() for phrase in phrases.split(",")}
 _LONGEST = max(map(len, _LINKS))
-_TOKEN = re.compile(r"[a-z]+|[0-9]+|[,.;:!?\n()–—]")
+_TOKEN = re.compile(r"[a-z]+|[0-9]+|[,;!?\n()–—]|[.:](?=\s|$)")
 _ENDS = frozenset(".;:!?\n()–—") | {"but", "mais"}
 _JOINS = frozenset({",", "and", "et", "then", "puis", "or", "ou"})
+_ASIDE_WORDS = 4  # "why, not what, in comments": the negation ends with its comma
 _SUBORDINATE = frozenset({Link.BEFORE, Link.AFTER, Link.UNTIL, Link.IF, Link.INSTEAD, Link.WITHOUT})
 
 
@@ -52,6 +63,7 @@ class Segment:
     link: Link
     terms: tuple[str, ...]
     sign: int  # 1 wanted, 0 neither, -1 refused
+    is_negated: bool = False  # by a word of grammar: "never", "ne … pas"
     is_use: bool = False  # it says which thing to use: "use", "prefer", "utiliser"
 
 
@@ -85,7 +97,12 @@ def _clauses(tokens: list[str]) -> Iterator[list[str]]:
     """Cut at punctuation, at "but", and where a joined part brings its own verb or negation."""
     clause: list[str] = []
     for index, token in enumerate(tokens):
-        if token in _ENDS or (token in _JOINS and _opens_clause(token, tokens[index + 1 :], clause)):
+        is_aside = token == "," and bool(clause) and clause[0] in NEGATIONS and len(clause) < _ASIDE_WORDS
+        if (
+            token in _ENDS
+            or is_aside
+            or (token in _JOINS and _opens_clause(token, tokens[index + 1 :], clause))
+        ):
             yield clause
             clause = []
         else:
@@ -151,11 +168,13 @@ def _is_preference(token: str, draft: _Draft) -> bool:
 
 def _close(draft: _Draft) -> Segment:
     words = draft.words
-    refused = sum(is_refusal(word) for word in words) + any(word in NEGATIONS for word in words)
+    is_negated = any(word in NEGATIONS for word in words)
+    refused = sum(is_refusal(word) for word in words) + is_negated
     return Segment(
         draft.link,
         tuple(concept(word) for word in words if is_content(word)),
         -1 if refused % 2 else 1,
+        is_negated,
         any(concept(word) in PREFERENCES or word.startswith(("use", "utilis")) for word in words),
     )
 
@@ -163,7 +182,8 @@ def _close(draft: _Draft) -> Segment:
 def _sign(clause: list[Segment]) -> list[Segment]:
     """Give each segment the sign that the clause as a whole says."""
     main = min((segment.sign for segment in clause if segment.link is Link.MAIN and segment.terms), default=1)
-    waits = main < 0 and any(segment.link in {Link.WITHOUT, Link.UNTIL} for segment in clause)
+    is_negated = any(segment.is_negated for segment in clause if segment.link is Link.MAIN)
+    waits = is_negated and any(segment.link in {Link.WITHOUT, Link.UNTIL} for segment in clause)
     signed: list[Segment] = []
     for segment in clause:
         before = signed[-1].sign if signed else main
@@ -175,19 +195,19 @@ def _sign_of(segment: Segment, main: int, before: int, waits: bool) -> int:
     match segment.link:
         case Link.MAIN:
             return 0 if waits else segment.sign
-        case Link.FOR:
-            return before * segment.sign
+        case Link.FOR | Link.PLACE:
+            return max(before * segment.sign, 0)  # "no emojis in answers" refuses no answers
         case Link.INSTEAD:
             return -main
         case Link.WITHOUT:
-            return -main
+            return 1 if waits else -1
         case _:
             return 0
 
 
 def _orders(clause: list[Segment]) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     """Say what comes first: "A before B", "B after A", "no B before, without or until A"."""
-    main = [segment for segment in clause if segment.link in {Link.MAIN, Link.FOR}]
+    main = [segment for segment in clause if segment.link in {Link.MAIN, Link.FOR, Link.PLACE}]
     said = frozenset(term for segment in main for term in segment.terms)
     is_refused = any(segment.sign < 0 for segment in main)
     is_waiting = bool(main) and all(segment.sign == 0 for segment in main)

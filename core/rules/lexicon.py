@@ -86,7 +86,7 @@ document documenter documentation docs doc
 docstring docstrings
 feature fonctionnalite features fonctionnalites
 large big gros grosse grande grand huge
-small petit petite short court courte brief bref concise concis
+small petit petite short court courte brief bref breve concise concis brievement
 long longue lengthy
 detailed detail detaille details verbose
 simple simplement plain easy
@@ -129,7 +129,7 @@ all entire entier entirely full complete complet whole
 only seulement uniquement exclusivement solely
 each chaque every
 first premier premiere
-one single unique
+one single unique seul seule
 many several plusieurs multiple multiples
 public publique publics
 private prive privee
@@ -169,6 +169,7 @@ state etat etats
 event evenement evenements
 thread threads
 memory memoire
+mock simuler mocker stub fake simulation
 limit limiter limite restrict restreindre
 allow permettre autoriser autorisation permit
 prevent empecher
@@ -193,6 +194,7 @@ replace remplacer remplacement
 rename renommer
 refactor refactoriser refactoring remanier refonte
 improve ameliorer amelioration enhance
+apply appliquer applied application
 clean nettoyer propre cleanup
 break casser
 need besoin necessaire necessary required requis

@@ -7,10 +7,11 @@ another thing to use for the same purpose. Each counts only where the rules othe
 
 from collections.abc import Iterable
 
-from core.rules.antonyms import LIGHT, exclusions
+from core.rules.antonyms import ACTING_REFUSALS, ASKING, LIGHT, exclusions
 from core.rules.clauses import Link, Reading, Segment, read
 
 _SAME_SUBJECT = 0.5
+_SHORT_NAME = 3
 
 
 def contradiction(a: str, b: str) -> bool:
@@ -21,6 +22,8 @@ def contradiction(a: str, b: str) -> bool:
     return (
         _is_refused(one, two)
         or _is_refused(two, one)
+        or _is_unasked(one, two)
+        or _is_unasked(two, one)
         or _is_excluded(one, two)
         or _is_reversed(one, two)
         or _is_other_number(one, two)
@@ -44,31 +47,50 @@ def _is_refused(one: Reading, two: Reading) -> bool:
     spoken = _terms(two.segments, -1, 0, 1)
     own = _terms(one.segments, 1)
     for segment in one.segments:
-        refused = frozenset(segment.terms)
-        conflict = (refused & wanted) - own - LIGHT
+        refused = frozenset(segment.terms) - ACTING_REFUSALS
+        conflict = (frozenset(segment.terms) & wanted) - own - LIGHT
         if segment.sign < 0 and conflict and _share(refused, spoken) > _SAME_SUBJECT:
-            return True
+            return not any(exclusions().get(term, frozenset()) & wanted - own for term in refused - spoken)
     return False
+
+
+def _is_unasked(one: Reading, two: Reading) -> bool:
+    """See a rule that does at once what the other does only when asked: "push", "ask before pushing"."""
+    wanted, spoken = _terms(two.segments, 1), _terms(two.segments, -1, 0, 1)
+    return any(
+        first & ASKING and not spoken & ASKING and bool(then - LIGHT) and _share(then, wanted) == 1
+        for first, then in one.orders
+    )
 
 
 def _is_excluded(one: Reading, two: Reading) -> bool:
     """See words that exclude each other said of the same thing: "with tabs", "with spaces"."""
-    table = exclusions()
-    pairs = [(x, y) for x in one.segments for y in two.segments if x.sign * y.sign >= 0 and x.sign + y.sign > 0]
     all_one, all_two = _terms(one.segments, -1, 0, 1), _terms(two.segments, -1, 0, 1)
-    for x, y in pairs:
-        for term in x.terms:
-            others = table.get(term, frozenset()) & frozenset(y.terms)
-            if others and term not in all_two and not others & all_one and _same_rest(all_one, all_two, term, others):
-                return True
-    return False
+    return any(
+        wish + other_wish > 0
+        and term not in all_two
+        and other not in all_one
+        and _same_rest(all_one, all_two, term, other)
+        for term, wish in _wishes(one)
+        for other, other_wish in _wishes(two)
+        if other in exclusions().get(term, frozenset())
+    )
 
 
-def _same_rest(one: frozenset[str], two: frozenset[str], term: str, others: frozenset[str]) -> bool:
+def _wishes(reading: Reading) -> list[tuple[str, int]]:
+    """Return each term with its sign; to stop or to skip is itself wanted where its object is refused."""
+    return [
+        (term, -segment.sign if term in ACTING_REFUSALS else segment.sign)
+        for segment in reading.segments
+        for term in segment.terms
+    ]
+
+
+def _same_rest(one: frozenset[str], two: frozenset[str], term: str, other: str) -> bool:
     """Tell whether the rules speak of the same beside the words that exclude each other."""
     table = exclusions()
     rest_one = frozenset(t for t in one - {term} - LIGHT if not table.get(t, frozenset()) & two)
-    rest_two = frozenset(t for t in two - others - LIGHT if not table.get(t, frozenset()) & one)
+    rest_two = frozenset(t for t in two - {other} - LIGHT if not table.get(t, frozenset()) & one)
     fewer, more = sorted((rest_one, rest_two), key=len)
     return not fewer or _share(fewer, more) >= _SAME_SUBJECT
 
@@ -83,6 +105,8 @@ def _is_reversed(one: Reading, two: Reading) -> bool:
 
 
 def _alike(one: frozenset[str], two: frozenset[str]) -> bool:
+    if not one or not two:
+        return False
     more = max((one - LIGHT) or one, (two - LIGHT) or two, key=len)
     return len(one & two & more) / len(more) >= _SAME_SUBJECT
 
@@ -97,16 +121,49 @@ def _is_other_number(one: Reading, two: Reading) -> bool:
 
 
 def _is_other_choice(one: Reading, two: Reading) -> bool:
-    """See another thing to use for the same purpose: "jest for unit tests", "vitest for unit tests"."""
+    """See another choice for the same: "jest for tests", "vitest for tests"; "log to a file", "to stdout"."""
     return any(
-        _alike(purpose, other_purpose) and not (choice & other_choice)
-        for choice, purpose in _choices(one)
-        for other_choice, other_purpose in _choices(two)
+        _is_other_means(x, y) or _is_other_place(x, y) or _is_other_kind(x[0], y[0])
+        for x in _choices(one)
+        for y in _choices(two)
     )
 
 
-def _choices(reading: Reading) -> Iterable[tuple[frozenset[str], frozenset[str]]]:
-    for main, aim in zip(reading.segments, reading.segments[1:], strict=False):
-        choice, purpose = frozenset(main.terms) - LIGHT, frozenset(aim.terms) - LIGHT
-        if main.is_use and main.sign > 0 and aim.link is Link.FOR and choice and purpose:
-            yield choice, purpose
+Choice = tuple[Segment, Segment | None]
+
+
+def _choices(reading: Reading) -> list[Choice]:
+    """Return each wanted main segment with the purpose or place that follows it."""
+    following = (*reading.segments[1:], None)
+    return [
+        (main, aim if aim is not None and aim.link in {Link.FOR, Link.PLACE} else None)
+        for main, aim in zip(reading.segments, following, strict=True)
+        if main.link is Link.MAIN and main.sign > 0
+    ]
+
+
+def _is_other_means(x: Choice, y: Choice) -> bool:
+    if x[1] is None or y[1] is None or not (x[0].is_use and y[0].is_use):
+        return False
+    means, other = _heavy(x[0]), _heavy(y[0])
+    return bool(means and other) and not means & other and _alike(_heavy(x[1]), _heavy(y[1]))
+
+
+def _is_other_place(x: Choice, y: Choice) -> bool:
+    if x[1] is None or y[1] is None or {x[1].link, y[1].link} != {Link.PLACE}:
+        return False
+    place, other = _heavy(x[1]), _heavy(y[1])
+    return bool(place and other) and not place & other and set(x[0].terms) == set(y[0].terms)
+
+
+def _is_other_kind(x: Segment, y: Segment) -> bool:
+    """See one head with another attribute: "default exports", "named exports"; French puts the head first."""
+    if not (x.is_use and y.is_use) or not 2 <= max(len(x.terms), len(y.terms)) <= _SHORT_NAME:
+        return False
+    kind, other = _heavy(x), _heavy(y)
+    has_head = bool(x.terms) and bool(y.terms) and (x.terms[-1] == y.terms[-1] or x.terms[0] == y.terms[0])
+    return has_head and bool(kind - other) and bool(other - kind)
+
+
+def _heavy(segment: Segment) -> frozenset[str]:
+    return frozenset(segment.terms) - LIGHT

@@ -18,11 +18,14 @@ _ENDINGS: tuple[tuple[str, int], ...] = tuple(
             *((ending, 3) for ending in ("ed", "es", "ee", "ez", "ons", "ait", "ant", "able", "ible")),
             *((ending, 4) for ending in ("isation", "ization", "ation", "ateur", "atrice", "ition", "ion")),
             *((ending, 4) for ending in ("iser", "izer", "ise", "ize", "ising", "izing", "ised", "ized")),
-            *((ending, 4) for ending in ("amment", "emment", "ness", "ance", "ence", "ency", "ancy", "ity")),
+            *(
+                (ending, 4)
+                for ending in ("amment", "emment", "est", "ness", "ance", "ence", "ency", "ancy", "ity")
+            ),
             *((ending, 4) for ending in ("ically", "iquement", "ique", "ical", "ic", "ly", "al", "ally")),
             *((ending, 4) for ending in ("if", "ive", "ivement", "ively", "er", "or", "eur", "euse", "ir")),
             *((ending, 4) for ending in ("age", "ful", "less", "aire", "ary", "ure", "ate", "ated", "ating")),
-            ("ement", 6),  # explicitement, but not implement
+            ("ement", 5),  # explicitement, but not implement
             ("ent", 4),
         ],
         key=lambda pair: -len(pair[0]),
@@ -67,7 +70,9 @@ def _cut_ending(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= remaining:
             word = word[: -len(ending)]
             break
-    while len(word) > 3 and word[-1] in "eyi":
+    if len(word) > 5 and word[-1] == "y":  # verify, but not ready and query
+        word = word[:-1]
+    while len(word) > 3 and word[-1] in "ei":
         word = word[:-1]
     return word
 
