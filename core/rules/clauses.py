@@ -10,16 +10,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from core.rules.antonyms import (
-    IMPERATIVES,
-    NEGATIONS,
-    PREFERENCES,
-    SPELLINGS,
-    concept,
-    is_content,
-    is_refusal,
-)
+from core.rules.lexicon import concept
 from core.rules.stemming import fold
+from core.rules.wording import IMPERATIVES, NEGATIONS, PREFERENCES, is_content, is_refusal, respell
 
 
 class Link(StrEnum):
@@ -37,13 +30,13 @@ class Link(StrEnum):
 
 
 _PHRASES: dict[Link, str] = {
-    Link.INSTEAD: "instead of,rather than,in place of,in lieu of,plutot que,plutot qu,plutot,au lieu de,au lieu d,"
-    "au lieu des,au lieu du,a la place de,a la place du,a la place des,a la place d",
+    Link.INSTEAD: "instead of,rather than,in place of,in lieu of,plutot que,plutot qu,plutot,au lieu de,"
+    "au lieu d,au lieu des,au lieu du,a la place de,a la place du,a la place des,a la place d",
     Link.UNTIL: "until,unless,tant que,tant qu,jusqu a,a moins,sauf,sauf si,except,excepte",
     Link.WITHOUT: "without,sans",
     Link.BEFORE: "before,prior to,ahead of,avant,avant de,avant d,avant que",
     Link.AFTER: "after,once the,once you,once it,once all,apres,apres que,une fois que,une fois,only after",
-    Link.IF: "if,when,whenever,while,in case,si,quand,lorsque,lorsqu,en cas de,en cas d,pendant,only if,only when",
+    Link.IF: "if,when,whenever,while,in case,si,quand,lorsque,lorsqu,en cas de,en cas d,only if,only when",
     Link.FOR: "for,pour,when the,as,comme",
     Link.PLACE: "to,in,into,on,at,next to,dans,sur,en",
 }
@@ -87,26 +80,18 @@ def read(text: str) -> Reading:
 
 
 def _tokens(text: str) -> list[str]:
-    folded = fold(text)
-    for pattern, spelling in SPELLINGS:
-        folded = pattern.sub(spelling, folded)
-    return _TOKEN.findall(folded)
+    return _TOKEN.findall(respell(fold(text)))
 
 
 def _clauses(tokens: list[str]) -> Iterator[list[str]]:
     """Cut at punctuation, at "but", and where a joined part brings its own verb or negation."""
     clause: list[str] = []
-    for index, token in enumerate(tokens):
-        is_aside = token == "," and bool(clause) and clause[0] in NEGATIONS and len(clause) < _ASIDE_WORDS
-        if (
-            token in _ENDS
-            or is_aside
-            or (token in _JOINS and _opens_clause(token, tokens[index + 1 :], clause))
-        ):
+    for index, word in enumerate(tokens):
+        if word in _ENDS or (word in _JOINS and _opens_clause(word, tokens[index + 1 :], clause)):
             yield clause
             clause = []
         else:
-            clause.append(token)
+            clause.append(word)
     yield clause
 
 
@@ -114,12 +99,13 @@ def _opens_clause(join: str, rest: Sequence[str], clause: Sequence[str]) -> bool
     """Tell whether what follows a comma or "and" is a clause of its own."""
     if not rest or not clause or _link_at(clause, 0)[0] in _SUBORDINATE:
         return False
-    if rest[0] in NEGATIONS or is_refusal(rest[0]):
+    is_aside = join == "," and clause[0] in NEGATIONS and len(clause) < _ASIDE_WORDS
+    if is_aside or rest[0] in NEGATIONS or is_refusal(rest[0]):
         return True
     if concept(rest[0]) not in IMPERATIVES:
         return False
     # "never commit and push" refuses both; "remove X and run Y" wants the second
-    return join in {",", "then", "puis"} or not any(token in NEGATIONS for token in clause)
+    return join in {",", "then", "puis"} or not any(word in NEGATIONS for word in clause)
 
 
 def _link_at(tokens: Sequence[str], index: int) -> tuple[Link | None, int]:
@@ -158,12 +144,12 @@ def _segments(clause: list[str]) -> Iterator[Segment]:
     yield _close(draft)
 
 
-def _is_preference(token: str, draft: _Draft) -> bool:
+def _is_preference(word: str, draft: _Draft) -> bool:
     """See "prefer A over B", "préférer A à B" in a segment that prefers and already names A."""
-    if token not in {"over", "a", "au", "aux", "than"} or not draft.words:
+    if word not in {"over", "a", "au", "aux", "than"} or not draft.words:
         return False
-    named = [word for word in draft.words if is_content(word) and concept(word) not in PREFERENCES]
-    return bool(named) and any(concept(word) in PREFERENCES for word in draft.words)
+    named = [each for each in draft.words if is_content(each) and concept(each) not in PREFERENCES]
+    return bool(named) and any(concept(each) in PREFERENCES for each in draft.words)
 
 
 def _close(draft: _Draft) -> Segment:

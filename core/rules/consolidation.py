@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterable
 
-from core.rules.lexicon import STOP_WORDS, concepts
-from core.rules.stemming import fold, stem
+from core.rules.lexicon import STOP_WORDS, concept
+from core.rules.stemming import fold
 
 MOST_TERMS = 64
 _WORD = re.compile(r"[a-z]+|[0-9]+")
@@ -13,10 +13,10 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 def terms(text: str) -> tuple[str, ...]:
     """Return the index terms of a rule in reading order, repeats kept: they count in bm25."""
-    table = concepts()
     words = _WORD.findall(fold(_CAMEL.sub(" ", text)))
-    stems = (stem(word) for word in words if word not in STOP_WORDS)
-    return tuple(table.get(each, each) for each in stems if len(each) > 1 or each.isdigit())
+    return tuple(
+        concept(word) for word in words if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())
+    )
 
 
 def query(text: str, frequency: Callable[[str], int] | None = None) -> str:

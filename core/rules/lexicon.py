@@ -4,7 +4,7 @@ Data only. Each line is one concept: its words are interchangeable in a rule ("d
 "supprimer"), whatever their form, since they are compared by stem. A word stands in one line only.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 from core.rules.stemming import fold, stem
 
@@ -212,3 +212,10 @@ def concepts() -> dict[str, str]:
         for each in stems:
             table.setdefault(each, stems[0])
     return table
+
+
+@lru_cache(maxsize=16384)
+def concept(word: str) -> str:
+    """Return what one word, as written or folded, stands for: its concept, else its stem."""
+    cut = stem(fold(word))
+    return concepts().get(cut, cut)

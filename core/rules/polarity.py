@@ -7,8 +7,9 @@ another thing to use for the same purpose. Each counts only where the rules othe
 
 from collections.abc import Iterable
 
-from core.rules.antonyms import ACTING_REFUSALS, ASKING, LIGHT, exclusions
+from core.rules.antonyms import exclusions
 from core.rules.clauses import Link, Reading, Segment, read
+from core.rules.wording import ACTING_REFUSALS, ASKING, LIGHT
 
 _SAME_SUBJECT = 0.5
 _SHORT_NAME = 3
