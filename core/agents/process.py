@@ -104,6 +104,10 @@ class AgentProcess:
                 await self._pipes.exited.wait()
         return self._pipes.exited.is_set()
 
+    def release(self) -> None:
+        """Close what is left of a program that has ended, and leave alone what it started."""
+        self._transport.close()
+
     async def end(self, grace_s: float = GRACE_S) -> int:
         """End it and everything it left running; give how many survive. Safe to call twice and to cancel."""
         if self._ending is None:
