@@ -9,6 +9,7 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypeVar
 
 from core.errors import Refused, Stale
@@ -148,6 +149,7 @@ def is_to_be_reminded(proposal: Proposal, now: float) -> bool:
     return proposal.state is State.PENDING and not proposal.reminded and now - proposal.created >= REMIND_S
 
 
+@lru_cache(maxsize=16_384)
 def folded(rule: str) -> str:
     """Give what two equal rules share: no case, spacing, accents or final punctuation (learning.md 3.4)."""
     return " ".join(fold(rule).split()).rstrip(_FINAL_PUNCTUATION)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from core.errors import NotFound, Stale
 from core.model.ids import LessonId
-from core.model.lesson import Lesson, Revision
+from core.model.lesson import Domain, Lesson, Revision, Scope
 from core.model.run import Activity
 from core.rules import approval
 from core.services import counting
@@ -22,6 +22,18 @@ class By:
     now: float
     surface: str = "telegram"
     batch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A rule and its place, before it is a lesson."""
+
+    rule: str
+    rationale: str
+    domain: Domain
+    scope: Scope
+    project: str | None
+    source_feedback: tuple[str, ...] = ()
 
 
 def iso(now: float) -> str:
@@ -42,15 +54,23 @@ def need(tx: CoreTx, id: str) -> Lesson:
     return lesson
 
 
-def create(tx: CoreTx, lesson: Lesson, by: By, why: str = "") -> Lesson:
-    """Store a lesson that was just approved; its id, times and order of decision are given here."""
-    decided = tx.lessons.next_decision()
-    made = replace(
-        lesson, id=tx.lessons.next_id(), created=iso(by.now), updated=iso(by.now), decided=decided, revision=1
+def create(tx: CoreTx, draft: Draft, by: By, why: str = "") -> Lesson:
+    """Store a rule that a person approved as a lesson of its own."""
+    lesson = Lesson(
+        id=tx.lessons.next_id(),
+        created=iso(by.now),
+        domain=draft.domain,
+        rule=draft.rule,
+        rationale=draft.rationale,
+        source_feedback=draft.source_feedback,
+        scope=draft.scope,
+        project=draft.project if draft.scope is Scope.PROJECT else None,
+        decided=tx.lessons.next_decision(),
+        updated=iso(by.now),
     )
-    _write(tx, made, by, why)
-    log(tx, by, "add", made.id, why)
-    return made
+    _write(tx, lesson, by, why)
+    log(tx, by, "add", lesson.id, why)
+    return lesson
 
 
 def change(tx: CoreTx, lesson: Lesson, by: By, verb: str, why: str = "") -> Lesson:
