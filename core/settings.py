@@ -109,6 +109,12 @@ def load(kind: type[S], folder: Path | None = None) -> S:
         raise SettingsError("settings.unreadable", file=local, reason=error) from None
 
 
+def project_of(folder: Path) -> str:
+    """Give the project of a folder: the real path of the nearest ancestor with `.git`, else its own."""
+    real = folder.expanduser().resolve()
+    return str(next((each for each in (real, *real.parents) if (each / ".git").exists()), real))
+
+
 def split(value: object) -> Iterator[str]:
     """Split a comma-separated setting; anything else is taken as the sequence it is."""
     parts = value.split(",") if isinstance(value, str) else value

@@ -149,3 +149,14 @@ def test_every_setting_is_explained_in_the_example() -> None:
     for name, field in CoreSettings.model_fields.items():
         assert field.description
         assert any(line.startswith(f"# AUTO_IMPROVE_{name.upper()}=") for line in lines)
+
+
+def test_a_project_is_the_nearest_folder_with_git(tmp_path: Path) -> None:
+    """A folder inside a repository belongs to it, also through a link; one outside stands for itself."""
+    inside = tmp_path / "shop" / "src"
+    inside.mkdir(parents=True)
+    (tmp_path / "shop" / ".git").mkdir()
+    (tmp_path / "link").symlink_to(inside)
+
+    assert settings.project_of(inside) == settings.project_of(tmp_path / "link") == str(tmp_path / "shop")
+    assert settings.project_of(tmp_path / "home") == str(tmp_path / "home")

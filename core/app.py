@@ -1,0 +1,87 @@
+"""The composition root: settings in, a working core out."""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.agents.environment import allowed_env
+from core.agents.pi.runner import PiRunner
+from core.agents.script import Script
+from core.agents.scripted import ScriptedRunner
+from core.analysis.by_agent import ByAgent
+from core.analysis.by_rules import ByRules
+from core.analysis.scripted import Scripted
+from core.clock import SystemClock, SystemIds
+from core.errors import AgentMissing, SettingsError
+from core.ports import AgentRunner, AgentSpec, Analyst, Clock, Ids, Store
+from core.settings import CoreSettings
+from core.store.sqlite import open_store
+
+PI = "pi"
+SCRIPTED = "scripted"
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What every surface works with; closed by the context manager that gave it."""
+
+    settings: CoreSettings
+    store: Store
+    analyst: Analyst
+    agents: Mapping[str, AgentRunner]
+    clock: Clock
+    ids: Ids
+
+    @property
+    def runner(self) -> AgentRunner:
+        """Give the runner of the agent that is set. Raises AgentMissing."""
+        try:
+            return self.agents[self.settings.agent]
+        except KeyError:
+            raise AgentMissing("agent.not_registered", agent=self.settings.agent) from None
+
+    def spec(self, project: Path) -> AgentSpec:
+        """Say how the agent is started in that folder: an allow-listed environment, no session, no block."""
+        env = allowed_env(os.environ, self.settings.agent_env)
+        return AgentSpec(command=self.settings.pi_command, cwd=project, env=env)
+
+
+@asynccontextmanager
+async def open_core(
+    settings: CoreSettings,
+    *,
+    agents: Mapping[str, AgentRunner] | None = None,
+    analyst: Analyst | None = None,
+    clock: Clock | None = None,
+) -> AsyncIterator[Core]:
+    """Put core together; what is given takes the place of the usual part.
+
+    Raises SettingsError, AgentMissing, and what `open_store` raises.
+    """
+    ids = SystemIds()
+    runners = shipped_agents() if agents is None else agents
+    if analyst is None:
+        # The shipped script answers no questions: beside it the analyst that needs none is at work.
+        is_script = agents is None and settings.agent == SCRIPTED
+        analyst = Scripted() if is_script else choose_analyst(settings, runners, ids)
+    async with open_store(settings.store_path) as store:
+        yield Core(settings, store, analyst, runners, clock or SystemClock(), ids)
+
+
+def shipped_agents() -> Mapping[str, AgentRunner]:
+    """Give the agents that need no registration."""
+    return {PI: PiRunner(), SCRIPTED: ScriptedRunner(Script())}
+
+
+def choose_analyst(settings: CoreSettings, agents: Mapping[str, AgentRunner], ids: Ids) -> Analyst:
+    """Give the analyst that is set. Raises SettingsError, AgentMissing."""
+    match settings.analyst:
+        case "rules":
+            return ByRules()
+        case "model":
+            raise SettingsError("settings.analyst_missing")
+    if settings.agent not in agents:
+        raise AgentMissing("agent.not_registered", agent=settings.agent)
+    return ByAgent(agents[settings.agent], ids, ByRules())
