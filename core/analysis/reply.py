@@ -133,7 +133,8 @@ def _check_text(finding: Finding) -> None:
 
 
 def _check_lesson(finding: Finding, evidence: Evidence) -> None:
-    known = {lesson.id for lesson in (*evidence.in_scope, *evidence.told)}
+    """Only a lesson that is in force can be meant: a disabled one is told to nobody."""
+    known = {lesson.id for lesson in (*evidence.in_scope, *evidence.told) if lesson.active}
     if evidence.sharpen is not None:
         known.add(evidence.sharpen.id)
     if finding.lesson is not None and finding.lesson not in known:

@@ -144,7 +144,8 @@ def _call(call: Call) -> dict[str, object]:
 
 def _lessons(evidence: Evidence) -> list[Lesson]:
     """Give what a verdict may name, in id order; where there are too many, the told ones are kept."""
-    must = (*evidence.told, *((evidence.sharpen,) if evidence.sharpen else ()))
+    told = [lesson for lesson in evidence.told if lesson.active]
+    must = (*told, *((evidence.sharpen,) if evidence.sharpen else ()))
     wanted = {lesson.id: lesson for lesson in (*must, *evidence.in_scope)}
     kept = list(wanted.values())[: max(MAX_LESSONS, len(must))]
     return sorted(kept, key=lambda lesson: number_of(lesson.id))

@@ -1,6 +1,7 @@
 """What an analyst may answer, and what is sent back to it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -174,3 +175,10 @@ def test_sharpening_gives_that_lesson_or_nothing() -> None:
     assert parse(reply(verdict="merge", lesson="l-002"), evidence).lesson == "l-002"
     assert "l-002" in reason(reply(verdict="merge", lesson="l-001"), evidence)
     assert "l-002" in reason(reply(), evidence)
+
+
+def test_a_lesson_that_is_disabled_by_now_cannot_be_meant() -> None:
+    """It was told then, and is told to nobody now: there is nothing to decide about it."""
+    gone = Evidence(RUN, told=(replace(lesson(1), active=False),))
+
+    assert "no lesson" in reason(reply(verdict="harmful", lesson="l-001"), gone)
