@@ -1,0 +1,368 @@
+"""From a shell's syntax tree to its commands, and to the one that counts (learning.md 5.2)."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from core.rules.invocation import Invocation, resolve
+from core.rules.programs import DECORATIONS, PRODUCERS, SETUP, SHELLS
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+INPUT_LIMIT = 32_768
+"""Bytes of a line that are read: the grammar needs 0.1 s for the worst 32 KiB, seconds for the worst MiB."""
+_MAX_DEPTH = 60
+_MAX_SCRIPTS = 8
+_MAX_SEGMENTS = 500
+
+NORMAL, SETTING_UP, DECORATING = 2, 1, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One command of a line. `weight`: what counts, what only sets up, what only decorates.
+
+    `written` is the file its output is redirected to; `is_nested` says that it stands in a substitution.
+    """
+
+    program: str | None
+    verb: str | None
+    typed: str
+    args: tuple[str, ...]
+    names: tuple[str, ...]
+    weight: int = NORMAL
+    written: str | None = None
+    is_nested: bool = False
+
+    @property
+    def text(self) -> str:
+        """Give the words as typed, without redirections."""
+        return " ".join((self.typed, *self.args))
+
+
+@cache
+def _parser() -> "Parser":
+    import tree_sitter_bash  # noqa: PLC0415 - lazy: the grammar is not needed at start
+    from tree_sitter import Language, Parser  # noqa: PLC0415
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def _kinds(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_CHAINS = _kinds(
+    "program list compound_statement subshell do_group ERROR else_clause elif_clause case_item negated_command"
+    " command_substitution process_substitution"
+)
+_BRANCHES = frozenset(
+    ["if_statement", "while_statement", "for_statement", "c_style_for_statement", "case_statement"]
+)
+_STATEMENTS = (
+    _CHAINS
+    | _BRANCHES
+    | _kinds(
+        "pipeline redirected_statement command test_command declaration_command unset_command variable_assignment"
+        " variable_assignments function_definition"
+    )
+)
+_REDIRECTS = _kinds("file_redirect heredoc_redirect herestring_redirect")
+_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
+_PLAIN = frozenset({"word", "number", "raw_string", "comment", "heredoc_start", "heredoc_end"})
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:\\|\.{1,2}\\|\\\\\w|.*\\[\w.-]+\.(?:exe|cmd|bat|ps1)$")
+
+
+class Reader:
+    """Walks one line's tree, collecting its commands and choosing the one that counts."""
+
+    def __init__(self) -> None:
+        self.segments: list[Segment] = []
+        self.directory = ""
+        self._functions: dict[str, Segment | None] = {}
+        self._depth = 0
+        self._nesting = 0
+        self._scripts = 0
+
+    def read(self, text: str) -> Segment | None:
+        """Read a whole line (or the script of a wrapper)."""
+        source = text.encode("utf-8", "replace")[:INPUT_LIMIT].replace(b"\0", b" ")
+        root = _parser().parse(source).root_node
+        if root.has_error and (mended := _end_heredocs(root, source)):
+            root = _parser().parse(mended).root_node
+        return self._visit(root)
+
+    def _visit(self, node: "Node") -> Segment | None:
+        if self._depth >= _MAX_DEPTH or len(self.segments) >= _MAX_SEGMENTS:
+            return None
+        self._depth += 1
+        try:
+            return self._visit_kind(node, node.type)
+        finally:
+            self._depth -= 1
+
+    def _visit_kind(self, node: "Node", kind: str) -> Segment | None:
+        if kind == "command":
+            return self._visit_command(node)
+        if kind in _CHAINS:
+            return _best(self._visit_statements(node))
+        if kind == "pipeline":
+            return _first_of_pipe(self._visit_statements(node))
+        if kind == "redirected_statement":
+            return self._visit_redirected(node)
+        if kind in _BRANCHES:
+            return self._visit_branches(node)
+        return self._visit_simple(node, kind)
+
+    def _visit_simple(self, node: "Node", kind: str) -> Segment | None:
+        if kind == "test_command":
+            return self._add(_plain_segment("test", _source(node)), node)
+        if kind in ("declaration_command", "unset_command"):
+            word = _source(node).partition(" ")[0]
+            return self._add(_plain_segment(word, _source(node)), node)
+        if kind == "function_definition":
+            self._define(node)
+            return None
+        return self._visit_nested(node)
+
+    def _visit_statements(self, node: "Node") -> list[Segment]:
+        found = (self._visit(child) for child in node.named_children if child.type in _STATEMENTS)
+        return [one for one in found if one]
+
+    def _visit_branches(self, node: "Node") -> Segment | None:
+        conditions = {child.id for child in node.children_by_field_name("condition")}
+        asked: list[Segment | None] = []
+        bodies: list[Segment | None] = []
+        for child in node.named_children:
+            if child.type in _STATEMENTS:
+                found = self._visit(child)
+                (asked if child.id in conditions else bodies).append(found)
+            elif child.type not in _PLAIN:
+                self._visit_nested(child)
+        return _first_meaningful([one for one in (*bodies, *asked) if one])
+
+    def _define(self, node: "Node") -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name and body:
+            self._functions[_source(name)] = self._visit(body)
+
+    def _visit_redirected(self, node: "Node") -> Segment | None:
+        body = node.child_by_field_name("body")
+        chosen = self._visit(body) if body else None
+        piped: list[Segment] = []
+        chained: list[Segment] = []
+        for redirect in node.children_by_field_name("redirect"):
+            chosen = self._visit_redirect(redirect, chosen)
+            if redirect.type == "heredoc_redirect":
+                for child in redirect.named_children:
+                    if child.type in _STATEMENTS and (found := self._visit(child)):
+                        (piped if child.type == "pipeline" else chained).append(found)
+        if chosen and piped:
+            chosen = _first_of_pipe([chosen, *piped])
+        elif piped:
+            chosen = piped[0]
+        return _best([*([chosen] if chosen else []), *chained])
+
+    def _visit_redirect(self, redirect: "Node", chosen: Segment | None) -> Segment | None:
+        if redirect.type == "heredoc_redirect":
+            inner = [child for child in redirect.named_children if child.type == "file_redirect"]
+            for one in inner:
+                chosen = self._visit_redirect(one, chosen)
+            return self._read_heredoc(redirect, chosen)
+        self._visit_nested(redirect)
+        target = _redirect_target(redirect)
+        return self._replace_last(chosen, target) if chosen and target else chosen
+
+    def _read_heredoc(self, redirect: "Node", chosen: Segment | None) -> Segment | None:
+        """Read the lines a shell is given as here-document."""
+        if not chosen or chosen.program not in SHELLS or any(not one.startswith("-") for one in chosen.args):
+            return chosen
+        body = next((child for child in redirect.named_children if child.type == "heredoc_body"), None)
+        return (self._read_script(_source(body)) or chosen) if body else chosen
+
+    def _replace_last(self, chosen: Segment, target: str) -> Segment:
+        written = replace(chosen, written=target)
+        if self.segments and self.segments[-1] is chosen:
+            self.segments[-1] = written
+        return written
+
+    def _visit_command(self, node: "Node") -> Segment | None:
+        words: list[str] = []
+        complex_nodes = []
+        for child in node.named_children:
+            kind = child.type
+            if kind not in _REDIRECTS:
+                words.append(_word(child, kind))
+            if kind not in _PLAIN:
+                complex_nodes.append(child)
+        invocation = resolve(words)
+        position = len(self.segments)
+        result = self._take(invocation) if invocation else None
+        for child in complex_nodes:
+            self._visit_nested(child)
+        if result is None and invocation is None:
+            return _best(self.segments[position:])  # only assignments: what they substitute
+        return result
+
+    def _take(self, invocation: Invocation) -> Segment | None:
+        if invocation.script is not None and (inner := self._read_script(invocation.script)):
+            return inner
+        if invocation.program in self._functions:
+            return self._functions[invocation.program or ""]
+        if invocation.program == "cd" and not self._nesting:
+            self._change_directory(invocation.args)
+        return self._append(_segment(invocation)) if invocation.program else None
+
+    def _change_directory(self, args: tuple[str, ...]) -> None:
+        target = next((one for one in args if not one.startswith("-")), "")
+        if target and "$" not in target and "`" not in target:
+            is_absolute = target.startswith(("/", "~"))
+            self.directory = target if is_absolute or not self.directory else f"{self.directory}/{target}"
+
+    def _read_script(self, text: str) -> Segment | None:
+        if self._scripts >= _MAX_SCRIPTS:
+            return None
+        self._scripts += 1
+        return self.read(text)
+
+    def _add(self, segment: Segment, node: "Node") -> Segment:
+        added = self._append(segment)
+        self._visit_nested(node)
+        return added
+
+    def _append(self, segment: Segment) -> Segment:
+        placed = replace(segment, is_nested=True) if self._nesting else segment
+        self.segments.append(placed)
+        return placed
+
+    def _visit_nested(self, node: "Node") -> Segment | None:
+        """Visit the substitutions below a node."""
+        text = node.text or b""
+        if b"(" not in text and b"`" not in text:
+            return None
+        self._nesting += 1
+        found = [self._visit(one) for one in _find_substitutions(node)]
+        self._nesting -= 1
+        return _best([one for one in found if one])
+
+
+def _segment(invocation: Invocation) -> Segment:
+    name = invocation.program
+    weight = DECORATING if name in DECORATIONS else SETTING_UP if name in SETUP else NORMAL
+    if name == "exec" and not invocation.args:
+        weight = SETTING_UP  # redirections of the shell itself
+    return Segment(
+        invocation.program, invocation.verb, invocation.typed, invocation.args, invocation.names, weight
+    )
+
+
+def _plain_segment(program: str, text: str) -> Segment:
+    weight = SETTING_UP if program in SETUP else NORMAL
+    return Segment(program, program, program, tuple(text.split()[1:]), (program,), weight)
+
+
+def _best(found: list[Segment]) -> Segment | None:
+    """Choose the last of those that count most."""
+    best: Segment | None = None
+    for one in found:
+        if best is None or one.weight >= best.weight:
+            best = one
+    return best
+
+
+def _first_meaningful(found: list[Segment]) -> Segment | None:
+    return next((one for one in found if one.weight == NORMAL), found[0] if found else None)
+
+
+def _first_of_pipe(found: list[Segment]) -> Segment | None:
+    for one in found:
+        if one.weight == NORMAL and one.program not in PRODUCERS:
+            return one
+    return _best(found)
+
+
+def _find_substitutions(node: "Node") -> list["Node"]:
+    found: list[Node] = []
+    waiting = [node]
+    while waiting and len(found) < _MAX_SEGMENTS:
+        one = waiting.pop()
+        if one.type in _SUBSTITUTIONS:
+            found.append(one)
+        elif one.type not in _PLAIN:
+            waiting.extend(reversed(one.named_children))
+    return found
+
+
+def _redirect_target(redirect: "Node") -> str | None:
+    if redirect.type != "file_redirect" or b">" not in (redirect.text or b""):
+        return None
+    destination = redirect.child_by_field_name("destination")
+    if destination is None or destination.type == "number":
+        return None
+    target = _word(destination, destination.type)
+    return None if target.startswith("/dev/") else target
+
+
+# Words
+
+
+def _source(node: "Node") -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def _word(node: "Node", kind: str) -> str:
+    text = _source(node)
+    if kind == "command_name":
+        inner = node.named_children
+        return _program_word(inner[0], inner[0].type) if len(inner) == 1 else text
+    if kind == "raw_string":
+        return text[1:-1]
+    if kind == "string":
+        return _unquote(text)
+    if kind == "concatenation":
+        return "".join(_word(child, child.type) for child in node.children)
+    if kind == "ansi_c_string":
+        return text[2:-1]
+    return _unescape(text) if "\\" in text else text
+
+
+def _program_word(node: "Node", kind: str) -> str:
+    """Read the word that names the program; `$(which python)` is python."""
+    if (
+        kind == "command_substitution"
+        and len(inner := node.named_children) == 1
+        and inner[0].type == "command"
+    ):
+        words = [_word(child, child.type) for child in inner[0].named_children]
+        if words[0] in ("which", "command") and len(words) > 1:
+            return words[-1]
+    return _word(node, kind)
+
+
+def _unquote(text: str) -> str:
+    inner = text[1:-1] if len(text) > 1 and text.endswith('"') else text[1:]
+    return (
+        re.sub(r'\\(["\\$`\n])', r"\1", inner) if "\\" in inner and not _WINDOWS_PATH.match(inner) else inner
+    )
+
+
+def _unescape(text: str) -> str:
+    return text if _WINDOWS_PATH.match(text) else _ESCAPE.sub(r"\1", text.replace("\\\n", ""))
+
+
+def _end_heredocs(root: "Node", source: bytes) -> bytes | None:
+    """Give the line with the ends its here-documents lack (traces cut lines); None where none lacks."""
+    waiting, ends = [root], list[bytes]()
+    while waiting and len(ends) < _MAX_SCRIPTS:
+        one = waiting.pop()
+        if one.type == "heredoc_start":
+            following = one.next_named_sibling
+            ends.append((one.text or b"").strip(b"'\"\\") if following is None or root.has_error else b"")
+        elif one.has_error:
+            waiting.extend(one.named_children)
+    lines = set(source.split(b"\n"))
+    missing = [end for end in ends if end and end not in lines]
+    return source + b"\n" + b"\n".join(missing) + b"\n" if missing else None
