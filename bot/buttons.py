@@ -63,7 +63,7 @@ def parse_payload(payload: str, *, colon: bool = False) -> list[Row]:
 def parse_structure(text: str, start: int) -> tuple[list[Row], int]:
     """Read one JSON object, compact cell or matrix at a position; give its rows and where it ends."""
     cells = _Cells(text, start)
-    rows = [(cells.cell(),)] if text[start] == "{" else cells.matrix()
+    rows: list[Row] = [(cells.cell(),)] if text[start] == "{" else cells.matrix()
     return rows, cells.position
 
 

@@ -28,7 +28,7 @@ class Entity:
 
     def as_dict(self) -> dict[str, str | int]:
         """Give the fields the Bot API wants, without the empty ones."""
-        fields = {
+        fields: dict[str, str | int | None] = {
             "type": self.type,
             "offset": self.offset,
             "length": self.length,

@@ -1,7 +1,7 @@
 """Find where a text may be cut without tearing what a person sees as one character.
 
-A small rule instead of a Unicode table: it never cuts where UAX 29 forbids it for emoji, flags, combining marks,
-Hangul and Indic conjuncts, and may refuse a few cuts that UAX 29 would allow.
+A small rule instead of a Unicode table: it never cuts where UAX 29 forbids it for emoji, flags, combining
+marks, Hangul and Indic conjuncts, and may refuse a few cuts that UAX 29 would allow.
 """
 
 from __future__ import annotations

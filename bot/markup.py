@@ -191,7 +191,7 @@ def _find_next_comment(text: str, position: int) -> int:
 
 
 def _find_unquoted_close(text: str, start: int, close: int) -> int:
-    """Find the `-->` that ends an invalid payload: the first outside strings, on the line of the first one."""
+    """Find the `-->` that ends an invalid payload: outside strings, on the line of the first one."""
     for mark in _STRING_OR_MARK.finditer(text, start):
         if mark[0] == _CLOSE:
             return mark.start()
