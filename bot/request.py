@@ -1,6 +1,7 @@
 """The HTTP request class under python-telegram-bot, on aiohttp (why: reliability.md 1, P10)."""
 
 import json
+import os
 import re
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -13,6 +14,9 @@ _TOKEN_IN_URL = re.compile(r"/bot([^/]+)/")
 _SUCCESS = b'{"ok":true'
 _SHOWN_BODY_BYTES = 200
 _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+# Without it python-telegram-bot warns at every 429 that `retry_after` will be a timedelta one day.
+os.environ.setdefault("PTB_TIMEDELTA", "true")
 
 
 class RequestFailed(NetworkError):

@@ -103,6 +103,8 @@ class LocalState:
         number = first - sum(chat.type is kind for chat in self.chats.values())
         chat = Chat(number, kind, title, members=set(member_ids), hears_all=hears_all)
         chat.is_bot_admin = is_bot_admin
+        # A supergroup's first message says that it was made; the General topic bears the same number.
+        chat.last_id = GENERAL_TOPIC if kind is ChatType.SUPERGROUP else 0
         self.chats[number] = chat
         for name in topics:
             self.add_topic(number, name)

@@ -27,7 +27,7 @@ _DETECTED = (
 _INVISIBLE = re.compile(
     "[ \n\u00a0\u1680\u180e\u2000-\u200f\u202e\u202f\u205f\u2800\u3000\ufffc\ufeff\U000e0000\U000e0001]*"
 )
-_CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]")
+_CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f]")
 
 
 class ApiError(Exception):
@@ -112,7 +112,8 @@ def _entity(item: object, text: str) -> Json:
         raise bad_request("can't parse MessageEntity: Can't find field \"offset\"")
     if kind == "text_link" and not item.get("url"):
         raise bad_request('can\'t parse MessageEntity: Field "url" must be specified')
-    _check_span(text, offset, length)
+    if length != 0:  # empty entities are dropped unseen
+        _check_span(text, offset, length)
     return item
 
 
@@ -139,16 +140,21 @@ def _splits_pair(raw: bytes, unit: int) -> bool:
 
 
 def _trimmed(text: str, entities: list[Json]) -> tuple[str, list[Json]]:
-    """Cut white space at both ends and move the entities along, without those the server finds itself."""
-    kept = text.strip(" \n\t\r")
-    lead = units(text[: len(text) - len(text.lstrip(" \n\t\r"))])
+    """Cut white space and move the entities along, without those the server finds itself.
+
+    At the start nothing under an entity is cut.
+    """
+    kept = text.rstrip(" \n")
+    formats = [entity for entity in entities if entity["type"] not in _AUTOMATIC and _span(entity)[1] > 0]
+    lead = len(kept) - len(kept.lstrip(" \n"))
+    lead = min([lead, *(_span(entity)[0] for entity in formats)])
     moved: list[Json] = []
-    for entity in entities:
-        start, length = _span(entity)
-        first, last = max(0, start - lead), min(units(kept), start + length - lead)
-        if last > first and entity["type"] not in _AUTOMATIC:
-            moved.append(entity | {"offset": first, "length": last - first})
-    return kept, sorted(moved, key=_start)
+    for entity in formats:
+        offset, length = _span(entity)
+        length = min(length, units(kept) - offset)
+        if length > 0:
+            moved.append(entity | {"offset": offset - lead, "length": length})
+    return kept[lead:], sorted(moved, key=_start)
 
 
 def _button(item: object) -> Json:
