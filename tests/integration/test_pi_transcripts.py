@@ -65,7 +65,7 @@ def replay_duplex(lines: Iterable[bytes]) -> Replay:
             _send(pi, message, ids)
             continue
         data = message.get("data") or {}
-        is_prompt = message.get("command") == "prompt" and message.get("success")
+        is_prompt = message.get("command") == "prompt" and message.get("success") is True
         replay.accepted += is_prompt and data.get("disposition") in ("started", "handled")
         message = message | ({"id": ids[message["id"]]} if message.get("id") in ids else {})
         _feed(pi, json.dumps(message).encode(), replay)

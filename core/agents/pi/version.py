@@ -18,6 +18,7 @@ ANSWER_S = 30.0
 KEPT_OUTPUT = 300
 
 _VERSION = re.compile(r"(?<![\d.])(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
+_JAVASCRIPT = re.compile(r"SyntaxError|node:")
 _NO_NODE = re.compile(r"env: .{0,3}node.{0,3}: No such file")
 
 
@@ -31,7 +32,8 @@ async def check_version(command: tuple[str, ...], cwd: Path, env: Mapping[str, s
         return found
     if _NO_NODE.search(told):
         raise AgentMissing("agent.node_missing", needed=spell(OLDEST_NODE))
-    await _check_node(command, cwd, env)
+    if code and _JAVASCRIPT.search(told):
+        await _check_node(command, cwd, env)
     raise AgentMissing("agent.unknown", command=" ".join(command), found=told.strip()[-KEPT_OUTPUT:])
 
 
