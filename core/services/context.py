@@ -1,0 +1,82 @@
+"""What an agent is told next, and the files it reads it from (learning.md 6, product.md 7)."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from core.model.lesson import Domain
+from core.rules import context as rules
+from core.rules.context import Block, Budgets
+from core.tables import CoreTx
+
+LANGUAGE: Final = "block_language"  # the setting: one language for every surface, so the bytes are the same
+FOLDER: Final = "~/.auto-improve/context"
+
+
+def language(tx: CoreTx) -> str:
+    """Give the language of the block's headings."""
+    return tx.settings.get(LANGUAGE) or "en"
+
+
+def file_name(domain: Domain) -> str:
+    """Name the file with the lessons of one domain."""
+    return f"domain-{domain.value}.md"
+
+
+def block(
+    tx: CoreTx,
+    project: str | None,
+    language: str,
+    is_off: bool = False,
+    *,
+    folder: str = FOLDER,
+    budgets: Budgets | None = None,
+) -> Block:
+    """Render what the next run in that project is told; nothing where lessons are off.
+
+    `folder` is where the domains' files are, as the agent is to read it.
+    """
+    if is_off:
+        return rules.render(())
+    active = tx.lessons.active(project)
+    files = {domain: f"{folder}/{file_name(domain)}" for domain in rules.on_demand(active)}
+    told = rules.told_to(active, project)
+    return rules.render(told, domain_files=files, language=language, budgets=budgets)
+
+
+def domain_files(tx: CoreTx, language: str, *, lesson_chars: int = Budgets().lessons_chars) -> dict[str, str]:
+    """Give every domain's file and its text; empty where the domain has no lesson (any more)."""
+    active = tx.lessons.active(None)
+    return {
+        file_name(each): rules.render_domain(each, active, language=language, chars=lesson_chars).text
+        for each in Domain
+    }
+
+
+def write_file(path: Path, text: str) -> bool:
+    """Put a text in place of a file at once, readers see the old or the new; say whether it changed.
+
+    An unchanged file is not touched, an empty text makes no new one. Raises OSError.
+    """
+    data = text.encode()
+    try:
+        if path.read_bytes() == data:
+            return False
+    except FileNotFoundError:
+        if not data:
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _replace(path, data)
+    return True
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(draft).replace(path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
