@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from io import BytesIO
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -11,7 +12,7 @@ from telegram.error import BadRequest, NetworkError, TelegramError, TimedOut
 from telegram.request import BaseRequest, RequestData
 
 _TOKEN_IN_URL = re.compile(r"/bot([^/]+)/")
-_SUCCESS = b'{"ok":true'
+_SUCCESS = b'{"ok":true,"result":'
 _SHOWN_BODY_BYTES = 200
 _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -185,7 +186,9 @@ def _body(data: RequestData | None) -> aiohttp.FormData | str | None:
     # Unquoted, file names keep their accents, as Telegram's clients show them.
     form = aiohttp.FormData(data.json_parameters, quote_fields=False)
     for name, (filename, content, content_type) in (data.multipart_data or {}).items():
-        form.add_field(name, content, filename=filename, content_type=content_type)
+        # A stream, since aiohttp would write plain bytes in one go and hold the loop.
+        stream = BytesIO(content) if isinstance(content, bytes) else content
+        form.add_field(name, stream, filename=filename, content_type=content_type)
     return form
 
 
