@@ -27,6 +27,7 @@ _DETECTED = (
 _INVISIBLE = re.compile(
     "[ \n\u00a0\u1680\u180e\u2000-\u200f\u202e\u202f\u205f\u2800\u3000\ufffc\ufeff\U000e0000\U000e0001]*"
 )
+_SKIPPED = re.compile("[\r\u0333\u033f\u030a\u2028\u2029\u202a-\u202e]")
 _CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f]")
 
 
@@ -68,7 +69,7 @@ def check_text(text: str, entities: object, limit_units: int = MAX_TEXT_UNITS) -
     if any("\ud800" <= char <= "\udfff" for char in text):
         raise bad_request("strings must be encoded in UTF-8")
     checked = [_entity(item, text) for item in _list(entities, "message entities")]
-    text, kept = _trimmed(_CONTROL.sub(" ", text), checked)
+    text, kept = _trimmed(*_without_skipped(text, checked))
     if not text or _INVISIBLE.fullmatch(text):
         raise bad_request("text must be non-empty")
     if units(text) > limit_units:
@@ -137,6 +138,22 @@ def _check_span(text: str, offset: int, length: int) -> None:
 def _splits_pair(raw: bytes, unit: int) -> bool:
     """Tell whether a UTF-16 offset lies before a low surrogate."""
     return 0 < unit * 2 < len(raw) and raw[unit * 2 + 1] & 0xFC == 0xDC
+
+
+def _without_skipped(text: str, entities: list[Json]) -> tuple[str, list[Json]]:
+    """Leave out the characters that the server drops, and turn other control characters into spaces."""
+    raw = text.encode("utf-16-le")
+
+    def moved(unit: int) -> int:
+        return unit - len(_SKIPPED.findall(raw[: unit * 2].decode("utf-16-le")))
+
+    kept: list[Json] = []
+    for entity in entities:
+        offset, length = _span(entity)
+        if length > 0:
+            start = moved(offset)
+            kept.append(entity | {"offset": start, "length": moved(offset + length) - start})
+    return _CONTROL.sub(" ", _SKIPPED.sub("", text)), kept
 
 
 def _trimmed(text: str, entities: list[Json]) -> tuple[str, list[Json]]:

@@ -71,6 +71,20 @@ async def test_a_second_poller_ends_the_first_with_409(bot: Bot, server: LocalSe
         assert len(await second) == 1
 
 
+async def test_an_update_given_to_a_poll_that_died_comes_again(bot: Bot, ada: Person) -> None:
+    """A bot killed in the middle of a long poll loses nothing."""
+    poll = asyncio.create_task(bot.get_updates(timeout=4))
+    await ada.telegram.wait_for_poll()
+    poll.cancel()
+    await asyncio.wait([poll])
+
+    await ada.say("while you were dead")
+    (update,) = await bot.get_updates(timeout=4)
+
+    assert update.message is not None
+    assert update.message.text == "while you were dead"
+
+
 async def test_kinds_that_were_not_asked_for_do_not_arrive(bot: Bot, ada: Person) -> None:
     """Reactions come only when allowed_updates names them."""
     message = await bot.send_message(ada.chat_id, "vote")
