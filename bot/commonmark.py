@@ -8,15 +8,17 @@ the tokens.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.parser_block import ParserBlock
 from markdown_it.rules_block import StateBlock, reference
 from markdown_it.token import Token
 
-# Parsing takes time that grows with nesting and brackets; an answer of this length fills 16 messages.
-FULL_LIMIT = 65_536
-_MAX_NESTING = 40
+# Parsing takes time that grows with nesting and brackets; an answer of this length fills 8 messages.
+FULL_LIMIT = 32_768
+_MAX_NESTING = 30
 
 _DELIMITERS = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -57,11 +59,7 @@ def parse(text: str) -> list[Token]:
     _drop_used_definitions(tokens)
     if cut == len(text):
         return tokens
-    lines = text.count("\n", 0, cut)
-    tail = _LIGHT.parse(text[cut:])
-    for token in tail:
-        token.map = [line + lines for line in token.map] if token.map else None
-    return tokens + tail
+    return tokens + list(_parse_plainly(text, cut))
 
 
 def parse_inline(text: str) -> list[Token]:
@@ -77,15 +75,36 @@ def _find_cut(text: str) -> int:
     budget, position = FULL_LIMIT, 0
     while fence := _FENCE.search(text, position, position + budget):
         budget -= fence.start() - position
-        closing = re.compile(rf"^ {{0,3}}{fence[1][0]}{{{len(fence[1])},}}[ \t]*$\n?", re.MULTILINE)
-        end = closing.search(text, fence.end())
+        end = _closing(fence[1]).search(text, fence.end())
         if end is None:
             return len(text)
         position = end.end()
     if position + budget >= len(text):
         return len(text)
-    cuts = [match.end() for match in _SAFE_CUT.finditer(text, position, position + budget)]
+    cuts = [match.start() for match in _SAFE_CUT.finditer(text, position, position + budget)]
     return cuts[-1] if cuts else max(position, text.rfind("\n", position, position + budget) + 1)
+
+
+def _parse_plainly(text: str, position: int) -> Iterator[Token]:
+    """Give the rest of a text as it stands, in `plain` tokens, with its fenced code as code."""
+    while fence := _FENCE.search(text, position):
+        yield Token("plain", "", 0, content=text[position : fence.start()])
+        info_end = _find_line_end(text, fence.end())
+        closing = _closing(fence[1]).search(text, info_end)
+        end = closing.start() if closing else len(text)
+        yield Token("fence", "", 0, info=text[fence.end() : info_end], content=text[info_end + 1 : end])
+        position = closing.end() if closing else len(text)
+    yield Token("plain", "", 0, content=text[position:])
+
+
+def _find_line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end
+
+
+@cache
+def _closing(fence: str) -> re.Pattern[str]:
+    return re.compile(rf"^ {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*$\n?", re.MULTILINE)
 
 
 def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -180,4 +199,3 @@ def _make_full() -> MarkdownIt:
 
 
 _FULL = _make_full()
-_LIGHT = MarkdownIt("zero").enable("fence")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -47,6 +48,11 @@ class Span:
     end: int
     url: str | None = None
     language: str | None = None
+
+
+def order_spans(spans: Iterable[Span]) -> list[Span]:
+    """Sort spans so that each one stands before those inside it, a quote before the block it is made of."""
+    return sorted(spans, key=lambda span: (span.start, -span.end, not span.type.endswith("blockquote")))
 
 
 class UnitIndex:

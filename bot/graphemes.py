@@ -17,9 +17,9 @@ _MARKS = frozenset({"Mn", "Mc", "Me"})
 _VIRAMA_CLASS = 9
 
 
-def is_boundary(text: str, position: int) -> bool:
-    """Say whether a text may be cut before the character at this position."""
-    if position <= 0 or position >= len(text):
+def is_boundary(text: str, position: int, low: int = 0) -> bool:
+    """Say whether a text may be cut before the character at this position; `low` is a cut already made."""
+    if position <= low or position >= len(text):
         return True
     before, after = text[position - 1], text[position]
     if before < "\u0300" and after < "\u0300":
@@ -30,14 +30,14 @@ def is_boundary(text: str, position: int) -> bool:
         or before in _PREPENDED
         or _is_conjunct(text, position)
         or _is_hangul_joined(before, after)
-        or _is_inside_flag(text, position)
+        or _is_inside_flag(text, position, low)
     )
 
 
 def find_boundary(text: str, low: int, high: int) -> int:
     """Give the last boundary in (low, high], or high if a single grapheme fills all of it."""
     position = high
-    while position > low and not is_boundary(text, position):
+    while position > low and not is_boundary(text, position, low):
         position -= 1
     return position if position > low else high
 
@@ -78,11 +78,11 @@ def _hangul_kind(character: str) -> str:
     return "T" if "\u11a8" <= character <= "\u11ff" or "\ud7cb" <= character <= "\ud7fb" else ""
 
 
-def _is_inside_flag(text: str, position: int) -> bool:
+def _is_inside_flag(text: str, position: int, low: int) -> bool:
     if not (_is_regional(text[position]) and _is_regional(text[position - 1])):
         return False
     first = position
-    while first > 0 and _is_regional(text[first - 1]):
+    while first > low and _is_regional(text[first - 1]):
         first -= 1
     return (position - first) % 2 == 1
 

@@ -24,6 +24,7 @@ _AFTER_NAME = re.compile(r"\.\w|\(")
 _LONG_QUOTE_UNITS = 500
 _LONG_QUOTE_LINES = 6
 _TAB_SIZE = 4
+_BLANK_LINES = re.compile(r"\n{3,}")
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class _Renderer:
             "definition": lambda token: self.writer.write(token.content),
             "fence": self._add_code,
             "code_block": self._add_code,
+            "plain": self._add_plain,
             "hr": lambda _: self.writer.write(_RULE),
             "table": self._add_table,
             "bullet_list_open": lambda _: self._ordinals.append(None),
@@ -129,6 +131,13 @@ class _Renderer:
             self.writer.break_line(1)
         if body.strip():
             self.writer.write_block(body, "pre", language or None)
+
+    def _add_plain(self, token: Token) -> None:
+        """Write what is beyond full parsing; its blank lines are its own."""
+        if token.content.strip():
+            self.writer.break_line(2 if token.content.startswith("\n\n") else 1)
+            self.writer.write(_BLANK_LINES.sub("\n\n", token.content.strip("\n")))
+        self.writer.break_line(2 if token.content.endswith("\n\n") else 1)
 
     def _add_table(self, token: Token) -> None:
         rows = [[_flatten(parse_inline(cell)) for cell in row] for row in token.meta["rows"]]

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from bot.entities import Entity, Span, UnitIndex
+from bot.entities import Entity, Span, UnitIndex, order_spans
 from bot.graphemes import find_boundary
 from bot.writing import trim_span
 
@@ -34,7 +34,7 @@ def split_message(
 class _Splitter:
     def __init__(self, text: str, spans: Sequence[Span], units: int, entities: int) -> None:
         self.text = text
-        self.spans = sorted(spans, key=lambda span: (span.start, -span.end))
+        self.spans = order_spans(spans)
         self.units = units
         self.entities = entities
         self.index = UnitIndex(text)
@@ -70,7 +70,7 @@ class _Splitter:
             )
             if trimmed := trim_span(piece, local):
                 clipped.append(trimmed)
-        return clipped
+        return order_spans(clipped)
 
     def _spans_in(self, start: int, end: int) -> list[Span]:
         """Give the spans that touch a piece; asked for in order, so that each span is seen once."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from bot.entities import Span
+from bot.entities import Span, order_spans
 
+_BLOCKS = frozenset({"pre", "blockquote", "expandable_blockquote"})
 _INK = re.compile(r"\S")
 
 
@@ -26,7 +27,7 @@ class Writer:
         """Give the text and its spans, each one trimmed to what is visible of it."""
         text = "".join(self._parts).rstrip()
         spans = [trimmed for span in self.spans if (trimmed := trim_span(text, span))]
-        return text, sorted(spans, key=lambda span: (span.start, -span.end))
+        return text, order_spans(spans)
 
     def write(self, text: str) -> None:
         """Write text; its lines get the indentation of the place."""
@@ -142,12 +143,12 @@ class Writer:
 
 
 def trim_span(text: str, span: Span) -> Span | None:
-    """Leave out the white space at both ends, of code only at the end; None if nothing is left."""
+    """Leave out the white space at both ends, of blocks only at the end; None if nothing is left."""
     start, end = span.start, min(span.end, len(text))
     stretch = text[start:end]
     if not _INK.search(stretch):
         return None
-    if span.type != "pre":
+    if span.type not in _BLOCKS:
         start += len(stretch) - len(stretch.lstrip())
     end -= len(stretch) - len(stretch.rstrip())
     return Span(span.type, start, end, span.url, span.language)
