@@ -55,18 +55,16 @@ def _kinds(names: str) -> frozenset[str]:
 
 
 _CHAINS = _kinds(
-    "program list compound_statement subshell do_group ERROR else_clause elif_clause case_item negated_command"
-    " command_substitution process_substitution"
+    "program list compound_statement subshell do_group ERROR else_clause elif_clause case_item"
+    " negated_command command_substitution process_substitution"
 )
-_BRANCHES = frozenset(
-    ["if_statement", "while_statement", "for_statement", "c_style_for_statement", "case_statement"]
-)
+_BRANCHES = _kinds("if_statement while_statement for_statement c_style_for_statement case_statement")
 _STATEMENTS = (
     _CHAINS
     | _BRANCHES
     | _kinds(
-        "pipeline redirected_statement command test_command declaration_command unset_command variable_assignment"
-        " variable_assignments function_definition"
+        "pipeline redirected_statement command test_command declaration_command unset_command"
+        " variable_assignment variable_assignments function_definition"
     )
 )
 _REDIRECTS = _kinds("file_redirect heredoc_redirect herestring_redirect")
@@ -91,7 +89,7 @@ class Reader:
         """Read a whole line (or the script of a wrapper)."""
         source = text.encode("utf-8", "replace")[:INPUT_LIMIT].replace(b"\0", b" ")
         root = _parser().parse(source).root_node
-        if root.has_error and (mended := _end_heredocs(root, source)):
+        if root.has_error and (mended := _drop_heredocs(root, source)):
             root = _parser().parse(mended).root_node
         return self._visit(root)
 
@@ -194,6 +192,8 @@ class Reader:
         complex_nodes = []
         for child in node.named_children:
             kind = child.type
+            if kind == "subshell":  # `time (make; make test)`
+                return self._visit(child)
             if kind not in _REDIRECTS:
                 words.append(_word(child, kind))
             if kind not in _PLAIN:
@@ -353,16 +353,38 @@ def _unescape(text: str) -> str:
     return text if _WINDOWS_PATH.match(text) else _ESCAPE.sub(r"\1", text.replace("\\\n", ""))
 
 
-def _end_heredocs(root: "Node", source: bytes) -> bytes | None:
-    """Give the line with the ends its here-documents lack (traces cut lines); None where none lacks."""
-    waiting, ends = [root], list[bytes]()
-    while waiting and len(ends) < _MAX_SCRIPTS:
+def _drop_heredocs(root: "Node", source: bytes) -> bytes | None:
+    """Give the line without its here-documents: cut off, or more than the grammar follows."""
+    starts = _find_heredocs(root)
+    if not starts:
+        return None
+    lines = source.split(b"\n")
+    kept: list[bytes] = []
+    row = 0
+    while row < len(lines):
+        line, here = lines[row], [one for one in starts if one.start_point[0] == row]
+        for one in reversed(here):
+            operator = line.rfind(b"<<", 0, one.start_point[1])
+            line = line[:operator] + line[one.end_point[1] :]
+        kept.append(line)
+        row += 1
+        for one in here:
+            row = _skip_body(lines, row, (one.text or b"").strip(b"'\"\\"))
+    return b"\n".join(kept)
+
+
+def _find_heredocs(root: "Node") -> list["Node"]:
+    waiting, found = [root], list["Node"]()
+    while waiting and len(found) < _MAX_SCRIPTS:
         one = waiting.pop()
         if one.type == "heredoc_start":
-            following = one.next_named_sibling
-            ends.append((one.text or b"").strip(b"'\"\\") if following is None or root.has_error else b"")
-        elif one.has_error:
-            waiting.extend(one.named_children)
-    lines = set(source.split(b"\n"))
-    missing = [end for end in ends if end and end not in lines]
-    return source + b"\n" + b"\n".join(missing) + b"\n" if missing else None
+            found.append(one)
+        elif one.type not in _PLAIN:
+            waiting.extend(reversed(one.named_children))
+    return found
+
+
+def _skip_body(lines: list[bytes], row: int, end: bytes) -> int:
+    while row < len(lines) and lines[row].strip() != end:
+        row += 1
+    return row + 1

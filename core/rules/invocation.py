@@ -183,7 +183,7 @@ def _peel_module(words: list[str], at: int) -> Step | None:
 
 
 def _peel_runner(name: str | None, words: list[str], at: int) -> Step | None:
-    index = after_options(words, at + 1, SUBCOMMANDS[name] if name in SUBCOMMANDS else _NONE)
+    index = after_options(words, at + 1, SUBCOMMANDS.get(name or "", _NONE))
     if name == "uv" and words[index : index + 2] == ["tool", "run"]:
         name, index = "uvx", index + 1
     wrapper = (

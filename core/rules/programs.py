@@ -6,7 +6,8 @@ The tables behind learning.md 5.2.
 from dataclasses import dataclass
 
 
-def _set(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
+    """Split a table's words."""
     return frozenset(words.split())
 
 
@@ -19,20 +20,20 @@ class Wrapper:
 
 
 def _wraps(valued: str = "", words: int = 0) -> Wrapper:
-    return Wrapper(_set(valued), words)
+    return Wrapper(word_set(valued), words)
 
 
-SHELLS = _set("bash sh zsh dash ksh ash fish mksh rbash")
-SHELL_VALUED = _set("-o +o -O +O --rcfile --init-file")
+SHELLS = word_set("bash sh zsh dash ksh ash fish mksh rbash")
+SHELL_VALUED = word_set("-o +o -O +O --rcfile --init-file")
 
-PRODUCERS = _set("echo printf cat yes seq")
-DECORATIONS = _set("echo printf")
-SETUP = _set(
+PRODUCERS = word_set("echo printf cat yes seq")
+DECORATIONS = word_set("echo printf")
+SETUP = word_set(
     "cd export source . set pushd popd true false : declare typeset local readonly unset alias unalias"
     " trap shopt"
     " ulimit umask exit return break continue shift wait sleep read setopt unsetopt"
 )
-KEYWORDS = _set(
+KEYWORDS = word_set(
     "then do else elif fi done esac in { } ! if while until for case select function noglob nocorrect"
 )
 """Words that a broken line leaves where a program would stand."""
@@ -106,21 +107,21 @@ PREFIXES: dict[str, Wrapper] = {
 """Peeled off wherever they stand first."""
 
 PREFIX_ALONE: dict[str, frozenset[str]] = {
-    "command": _set("-v -V"),
-    "sudo": _set("-l -v -k -K -V -e --list --validate --edit --version"),
-    "ionice": _set("-p"),
-    "strace": _set("-p"),
-    "env": _set("--version --help"),
+    "command": word_set("-v -V"),
+    "sudo": word_set("-l -v -k -K -V -e --list --validate --edit --version"),
+    "ionice": word_set("-p"),
+    "strace": word_set("-p"),
+    "env": word_set("--version --help"),
 }
 """Options with which a prefix runs nothing: it is the program then."""
 
 SCRIPT_OPTIONS: dict[str, frozenset[str]] = {
-    "npx": _set("-c --call"),
-    "env": _set("-S --split-string"),
-    "flock": _set("-c --command"),
+    "npx": word_set("-c --call"),
+    "env": word_set("-S --split-string"),
+    "flock": word_set("-c --command"),
 }
 """Options of prefixes whose value is a command line."""
-LATE_SCRIPT_PROGRAMS = _set("su runuser script nix-shell")
+LATE_SCRIPT_PROGRAMS = word_set("su runuser script nix-shell")
 """Take a command line by `-c`, `--command` or `--run`, wherever it stands."""
 
 RUNNERS: dict[tuple[str, str], Wrapper] = {
@@ -169,15 +170,15 @@ RUNNERS: dict[tuple[str, str], Wrapper] = {
 }
 """Subcommands that run the program named after them: that one is the program."""
 
-SCRIPT_PROGRAMS = _set("npm pnpm yarn bun")
-SCRIPT_RUN = _set("run run-script rum urn")
+SCRIPT_PROGRAMS = word_set("npm pnpm yarn bun")
+SCRIPT_RUN = word_set("run run-script rum urn")
 
-INTERPRETERS = _set(
+INTERPRETERS = word_set(
     "python python2 python3 pypy pypy3 py node nodejs ruby perl php java deno ts-node tsx lua Rscript"
 )
 """What they run is a script: two scripts are two jobs (learning.md 5.4)."""
-PYTHON_VALUED = _set("-W -X -Q --check-hash-based-pycs")
-PHP_CONSOLES = _set("artisan console yii")
+PYTHON_VALUED = word_set("-W -X -Q --check-hash-based-pycs")
+PHP_CONSOLES = word_set("artisan console yii")
 
 _NPM = "--prefix -C -w --workspace --registry --userconfig --globalconfig --loglevel --cache --script-shell"
 _COMPOSE = "-f --file -p --project-name --profile --env-file --project-directory --ansi --parallel"
@@ -331,28 +332,28 @@ _SUBCOMMANDS_WITH_OPTIONS = {
     "jupyter": "",
 }
 _SUBCOMMANDS = """
-    pip2 pip3 pipenv pipx rye pixi twine flit django-admin scrapy fastapi streamlit mlflow wandb dvc airflow
-    dagster prefect meltano hf huggingface-cli ollama kaggle brew port snap flatpak pacman-key choco winget scoop
-    apt-cache apt-mark apt-key pkg opkg launchctl timedatectl hostnamectl networkctl resolvectl machinectl
-    bluetoothctl nmcli ufw tc perf bpftool zfs zpool lxc multipass tailscale cloudflared ngrok wg
-    nvm pyenv rbenv asdf volta fnm nodenv goenv jenv sdk rvm tfenv direnv
-    nx ng next nuxt nuxi vite astro remix gatsby expo eas react-native ionic cap vue storybook sb cypress playwright
-    prisma drizzle-kit knex sequelize typeorm nest biome changeset rush corepack parcel docusaurus
-    railway sentry-cli stripe twilio hcloud linode-cli oci ibmcloud sfdx sf cf serverless sls sst amplify
-    eksctl kind k3d k3s tilt linkerd kubeadm kops boundary waypoint skopeo buildah crane
-    gradlew mvnw mvnd cmake-js rebar3 nim crystal gleam elm pub fastlane luarocks carthage xcodegen tuist cocoapods
-    jekyll sail valet pecl pear git-lfs git-annex gitlab hub tea
-    mc minio borg trivy grype snyk syft cosign semgrep codeql trunk moon buck2 pants please earthly dagger
-    simctl devicectl adb-shell anchor forge cast hardhat truffle foundryup solana near sui aptos
-    op bw gopass pass age-keygen doppler infisical dotenvx aws-vault chamber auto-improve
+    pip2 pip3 pipenv pipx rye pixi twine flit django-admin scrapy fastapi streamlit mlflow wandb dvc
+    airflow dagster prefect meltano hf huggingface-cli ollama kaggle brew port snap flatpak pacman-key
+    choco winget scoop apt-cache apt-mark apt-key pkg opkg launchctl timedatectl hostnamectl networkctl
+    resolvectl machinectl bluetoothctl nmcli ufw tc perf bpftool zfs zpool lxc multipass tailscale
+    cloudflared ngrok wg nvm pyenv rbenv asdf volta fnm nodenv goenv jenv sdk rvm tfenv direnv nx ng
+    next nuxt nuxi vite astro remix gatsby expo eas react-native ionic cap vue storybook sb cypress
+    playwright prisma drizzle-kit knex sequelize typeorm nest biome changeset rush corepack parcel
+    docusaurus railway sentry-cli stripe twilio hcloud linode-cli oci ibmcloud sfdx sf cf serverless sls
+    sst amplify eksctl kind k3d k3s tilt linkerd kubeadm kops boundary waypoint skopeo buildah crane
+    gradlew mvnw mvnd cmake-js rebar3 nim crystal gleam elm pub fastlane luarocks carthage xcodegen
+    tuist cocoapods jekyll sail valet pecl pear git-lfs git-annex gitlab hub tea mc minio borg trivy
+    grype snyk syft cosign semgrep codeql trunk moon buck2 pants please earthly dagger simctl devicectl
+    adb-shell anchor forge cast hardhat truffle foundryup solana near sui aptos op bw gopass pass
+    age-keygen doppler infisical dotenvx aws-vault chamber auto-improve
 """
 SUBCOMMANDS: dict[str, frozenset[str]] = {
     **{name: frozenset() for name in _SUBCOMMANDS.split()},
-    **{name: _set(valued) for name, valued in _SUBCOMMANDS_WITH_OPTIONS.items()},
+    **{name: word_set(valued) for name, valued in _SUBCOMMANDS_WITH_OPTIONS.items()},
 }
 """Programs of two levels, with those global options that take the next word as their value."""
 for _same, _as in {"gradlew": "gradle", "mvnw": "mvn", "mvnd": "mvn", "pip3": "pip", "pip2": "pip"}.items():
     SUBCOMMANDS[_same] = SUBCOMMANDS[_as]
 
-TARGET_PROGRAMS = _set("make gmake remake ninja just task rake gradle gradlew mvn mvnw mvnd")
+TARGET_PROGRAMS = word_set("make gmake remake ninja just task rake gradle gradlew mvn mvnw mvnd")
 """Their second level is a target: assignments before it are skipped, and it may be a path."""
