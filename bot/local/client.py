@@ -98,10 +98,12 @@ class ControlClient:
         *,
         timeout_s: float = WAIT_S,
     ) -> CallView:
-        """Wait until the bot has made such a call, and give the newest one."""
+        """Wait until the bot has made such a call, and give the newest of the last 500."""
 
         async def made() -> CallView | None:
-            return next((call for call in reversed(await self.calls(method)) if is_wanted(call)), None)
+            return next(
+                (call for call in reversed(await self.calls(method, last=500)) if is_wanted(call)), None
+            )
 
         return await self._until(made, timeout_s, f"no call of {method} came")
 

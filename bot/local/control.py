@@ -140,16 +140,15 @@ class Control:
         self._state.updates.next_id = act.next_id
 
     async def _chat(self, request: web.Request) -> web.Response:
-        """Give a chat at once, or when anything is newer than `seen` or `timeout_s` is over."""
+        """Give what is newer than `seen`, as soon as there is something or `timeout_s` is over."""
         chat_id, seen = int(request.query["chat_id"]), int(request.query.get("seen", "-1"))
         timeout_s = min(float(request.query.get("timeout_s", "0")), _MAX_WAIT_S)
         await self._bell.wait_until(lambda: self._state.version > seen, timeout_s)
         try:
-            return web.Response(
-                text=view_chat(self._state, chat_id).model_dump_json(), content_type="application/json"
-            )
+            view = view_chat(self._state, chat_id, seen)
         except NotThere as error:
             return web.json_response({"error": str(error)}, status=400)
+        return web.Response(text=view.model_dump_json(), content_type="application/json")
 
     async def _calls(self, request: web.Request) -> web.Response:
         """Give the calls, of one method or all, the newest `last` ones."""

@@ -56,6 +56,21 @@ class Group:
 class LocalTelegram(ControlClient):
     """The local Telegram as seen from outside the bot: its people, chats, faults and recorded calls."""
 
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._chats: dict[int, ChatView] = {}
+
+    async def look(self, chat_id: int, timeout_s: float = 0.0, *, seen: int = -1) -> ChatView:
+        """Give a chat as it is now; with a time, wait so long for anything newer than a version."""
+        known = self._chats.get(chat_id, ChatView())
+        # Another one may have looked meanwhile: then there is news already.
+        wait_s = 0.0 if known.version > seen else timeout_s
+        answer = await self.read("chat", chat_id=chat_id, seen=known.version, timeout_s=wait_s)
+        news = ChatView.model_validate_json(answer)
+        view = self._chats.get(chat_id, ChatView()).updated(news)
+        self._chats[chat_id] = view
+        return view
+
     async def person(
         self,
         first_name: str,
@@ -181,7 +196,7 @@ class Person:
 
     async def messages(self, *, with_deleted: bool = False) -> list[MessageView]:
         """Give what stands in the chat (in this topic) now, oldest first."""
-        return self._mine(await self._look(), with_deleted=with_deleted)
+        return self._mine(await self.telegram.look(self.chat_id), with_deleted=with_deleted)
 
     async def answers(self) -> list[MessageView]:
         """Give the bot's messages that stand in the chat now, oldest first."""
@@ -193,7 +208,9 @@ class Person:
 
     async def toasts(self) -> list[ToastView]:
         """Give what this person's taps in this chat were answered, oldest first."""
-        return [toast for toast in (await self._look()).toasts if toast.person_id == self.id]
+        return [
+            toast for toast in (await self.telegram.look(self.chat_id)).toasts if toast.person_id == self.id
+        ]
 
     async def download(self, file: FileView) -> bytes:
         """Read a document."""
@@ -228,9 +245,9 @@ class Person:
 
     async def nothing_comes(self, within_s: float = 0.3) -> None:
         """Make sure that the chat stays as it is for a while."""
-        before = self._mine(await self._look(), with_deleted=True)
+        before = self._mine(await self.telegram.look(self.chat_id), with_deleted=True)
         await asyncio.sleep(within_s)
-        after = self._mine(await self._look(), with_deleted=True)
+        after = self._mine(await self.telegram.look(self.chat_id), with_deleted=True)
         if after != before:
             raise AssertionError(f"the chat changed:\n{_transcript(after)}")
 
@@ -242,20 +259,16 @@ class Person:
         where = {"person_id": self.id, "chat_id": message.chat_id, "message_id": message.id}
         return await self.telegram.act(name, MessageAct.model_validate(where | fields))
 
-    async def _look(self, *, seen: int = -1, timeout_s: float = 0.0) -> ChatView:
-        answer = await self.telegram.read("chat", chat_id=self.chat_id, seen=seen, timeout_s=timeout_s)
-        return ChatView.model_validate_json(answer)
-
     async def _wait(self, find: Callable[[ChatView], _T | None], timeout_s: float, otherwise: str) -> _T:
         loop = asyncio.get_running_loop()
-        deadline, view = loop.time() + timeout_s, await self._look()
+        deadline, view = loop.time() + timeout_s, await self.telegram.look(self.chat_id)
         while (found := find(view)) is None:
             left = deadline - loop.time()
             if left <= 0:
                 raise NothingCame(
                     f"{otherwise} within {timeout_s} s; the chat:\n{_transcript(self._mine(view))}"
                 )
-            view = await self._look(seen=view.version, timeout_s=left)
+            view = await self.telegram.look(self.chat_id, left, seen=view.version)
         return found
 
     def _mine(self, view: ChatView, *, with_deleted: bool = False) -> list[MessageView]:

@@ -118,6 +118,7 @@ class LocalState:
         root = self._add(chat, min(chat.members, default=self.bot.id), content=created)
         root.thread_id = root.id
         chat.topics[root.id] = name
+        self.touch(root)
         return root.id
 
     def remove_topic(self, chat_id: int, thread_id: int) -> None:
@@ -126,8 +127,7 @@ class LocalState:
         chat.topics.pop(thread_id, None)
         for message in chat.messages.values():
             if message.thread_id == thread_id:
-                message.is_deleted = True
-        self.touch()
+                self.remove(message)
 
     def upgrade(self, chat_id: int) -> Chat:
         """Turn a group into a supergroup: a new id, and both service messages."""
@@ -338,6 +338,8 @@ class LocalState:
         message.reply_to, message.content = reply_to, content or {}
         # The General topic has a number, but its messages do not carry it.
         message.thread_id = None if thread_id == GENERAL_TOPIC else thread_id
+        # Every act ends with `touch`, which makes this the version of the change.
+        message.version = self.version + 1
         chat.messages[message.id] = message
         return message
 

@@ -1,18 +1,21 @@
 """What a person sees, made from the state."""
 
+from itertools import takewhile
+
 from bot.local.records import Json, Message
 from bot.local.state import LocalState
 from bot.local.wire import Button, ChatView, FileView, MessageView, ToastView
 
 
-def view_chat(state: LocalState, chat_id: int) -> ChatView:
-    """Give a chat as it stands."""
-    messages = [view_message(state, message) for message in state.chat(chat_id).messages.values()]
-    toasts = [ToastView.model_validate(toast, from_attributes=True) for toast in state.toasts]
+def view_chat(state: LocalState, chat_id: int, since: int = -1) -> ChatView:
+    """Give what of a chat is newer than a version."""
+    messages = [m for m in state.chat(chat_id).messages.values() if m.version > since]
+    recent = takewhile(lambda toast: toast.version > since, reversed(state.toasts))
+    toasts = [toast for toast in recent if toast.chat_id == chat_id]
     return ChatView(
         version=state.version,
-        messages=messages,
-        toasts=[toast for toast in toasts if toast.chat_id == chat_id],
+        messages=[view_message(state, message) for message in messages],
+        toasts=[ToastView.model_validate(toast, from_attributes=True) for toast in reversed(toasts)],
     )
 
 

@@ -172,11 +172,24 @@ class ToastView(BaseModel):
 
 
 class ChatView(BaseModel):
-    """GET /control/chat: all messages, deleted ones too, and all toasts of a chat."""
+    """GET /control/chat: messages, deleted ones too, and toasts that are newer than the version `seen`."""
 
-    version: int
-    messages: list[MessageView]
-    toasts: list[ToastView]
+    version: int = -1
+    messages: list[MessageView] = Field(default_factory=list)
+    toasts: list[ToastView] = Field(default_factory=list)
+
+    def updated(self, news: "ChatView") -> "ChatView":
+        """Give the chat with the news in it, which may overlap with what is here."""
+        messages = {message.id: message for message in self.messages}
+        for message in news.messages:
+            if message.id not in messages or messages[message.id].version <= message.version:
+                messages[message.id] = message
+        toasts = {toast.query_id: toast for toast in [*self.toasts, *news.toasts]}
+        return ChatView.model_construct(
+            version=max(self.version, news.version),
+            messages=[messages[number] for number in sorted(messages)],
+            toasts=list(toasts.values()),
+        )
 
 
 class CallView(BaseModel):

@@ -43,6 +43,24 @@ async def test_a_quiet_chat_and_a_changed_one_are_told_apart(bot: Bot, ada: Pers
         await watch
 
 
+async def test_many_may_wait_in_one_chat(bot: Bot, telegram: LocalTelegram, ada: Person) -> None:
+    """What one of them has seen is not lost to the others."""
+    bob = await telegram.person("Bob")
+    group = await telegram.group("Team", [ada, bob])
+    waiting = [
+        asyncio.create_task(person.at(group).wait_for(f"word {number}"))
+        for number in range(10)
+        for person in (ada, bob)
+    ]
+
+    for number in range(10):
+        await bot.send_message(group.id, f"word {number}")
+
+    assert [message.text for message in await asyncio.gather(*waiting)][::2] == [
+        f"word {n}" for n in range(10)
+    ]
+
+
 async def test_the_control_plane_refuses_what_does_not_exist(telegram: LocalTelegram, ada: Person) -> None:
     """A wrong test fails at the act, not later."""
     message = await ada.say("mine")
