@@ -4,7 +4,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -128,8 +128,9 @@ class Recorder:
         self._file = path.open("a", buffering=1, encoding="utf-8") if path else None
 
     def begin(self, call: Call) -> Recorded:
-        """Record that a call came in."""
-        recorded = Recorded(call, time.time())
+        """Record that a call came in, without the bytes of its files."""
+        files = {name: replace(upload, content=b"") for name, upload in call.files.items()}
+        recorded = Recorded(replace(call, files=files), time.time())
         self.calls.append(recorded)
         self.total += 1
         return recorded

@@ -11,6 +11,7 @@ from bot.local.bell import Bell
 from bot.local.calls import Call, Recorder, read_call
 from bot.local.control import Control
 from bot.local.faults import Faults, answer, play
+from bot.local.guard import refuse_foreign
 from bot.local.methods import METHODS
 from bot.local.polling import Poller
 from bot.local.records import Json
@@ -94,7 +95,7 @@ def make_app(
     bell, recorder, faults = Bell(), recorder or Recorder(), faults or Faults()
     poller = Poller(state, bell)
     state.listen(bell.ring)
-    app = web.Application(client_max_size=_MAX_BODY_BYTES)
+    app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[refuse_foreign])
     app.add_routes(BotApi(state, faults, recorder, poller).routes())
     app.add_routes(Control(state, faults, recorder, poller, bell).routes())
 

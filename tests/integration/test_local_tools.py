@@ -16,6 +16,7 @@ from telegram.error import Conflict
 
 from bot.local.person import LocalTelegram, NothingCame, Person, Refused
 from bot.local.records import Json
+from bot.local.server import LocalServer
 from tests.fakes.bots import VOTE, WITH_REACTIONS, a_bot, validator
 
 # The person's own tools
@@ -70,6 +71,29 @@ async def test_the_control_plane_refuses_what_does_not_exist(telegram: LocalTele
         await bob.edit(message, "yours")
     with pytest.raises(Refused, match="no update 5"):
         await telegram.redeliver(5)
+
+
+FOREIGN: dict[str, tuple[dict[str, str], int]] = {
+    "another site": ({"Origin": "http://evil.example", "Content-Type": "application/json"}, 403),
+    "a rebound name": ({"Host": "evil.example", "Content-Type": "application/json"}, 403),
+    "a sandboxed page": ({"Origin": "null", "Content-Type": "application/json"}, 403),
+    "a form": ({"Content-Type": "text/plain"}, 415),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+async def test_web_pages_cannot_type_for_people(server: LocalServer, ada: Person, name: str) -> None:
+    """What a browser lets another site send is refused, or needs a permission that is never given."""
+    headers, status = FOREIGN[name]
+    body = json.dumps({"person_id": ada.id, "chat_id": ada.chat_id, "text": "rm -rf /"})
+
+    async with aiohttp.ClientSession(server.url) as session:
+        async with session.post("/control/say", data=body, headers=headers) as response:
+            assert response.status == status
+        async with session.options("/control/say", headers={"Origin": "http://evil.example"}) as preflight:
+            assert "Access-Control-Allow-Origin" not in preflight.headers
+
+    assert await ada.messages() == []
 
 
 # Recording, webhook, process
