@@ -123,10 +123,12 @@ def _is_other_number(one: Reading, two: Reading) -> bool:
 
 def _is_other_choice(one: Reading, two: Reading) -> bool:
     """See another choice for the same: "jest for tests", "vitest for tests"; "log to a file", "to stdout"."""
+    own, other = _choices(one), _choices(two)
     return any(
         _is_other_means(x, y) or _is_other_place(x, y) or _is_other_kind(x[0], y[0])
-        for x in _choices(one)
-        for y in _choices(two)
+        for x in own
+        for y in other
+        if x not in other and y not in own  # what both choose is no matter
     )
 
 

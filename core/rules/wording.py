@@ -30,7 +30,7 @@ work start utiliser privilegier preferer toujours faire suivre definir fournir i
 """
 _PREFERENCES = "prefer preferer favor favour favoriser privilegier choose preference"
 # Stop words in search that tell sides apart here.
-_TELLING = "more less plus moins with avec always toujours never jamais early tard tot same meme"
+_TELLING = "more less plus moins with avec always toujours early tard tot same meme"
 # Verbs and nouns that most rules have: to share them says nothing.
 _LIGHT = """
 add write run create put keep include perform provide do give donner have follow project code use only

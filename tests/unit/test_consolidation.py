@@ -1,0 +1,103 @@
+"""Search terms of rules, in French and English, and safe questions to FTS5."""
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.rules.consolidation import MOST_TERMS, query, terms
+from core.rules.stemming import fold, stem
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "modify modified modifying modifies modifier modification modifié modifications",
+        "commit commits committing committed commiter",
+        "validate validating validation valider validé",
+        "generate generated generating générer généré générés",
+        "dependency dependencies dépendance dépendances",
+        "automatic automatically automatique automatiquement",
+        "document documents documentation documenter",
+        "confirm confirmation confirmer confirmed",
+    ],
+)
+def test_forms_of_a_word_meet_in_one_stem(words: str) -> None:
+    """Also across the two languages where the roots are one."""
+    assert len({stem(fold(word)) for word in words.split()}) == 1
+
+
+@pytest.mark.parametrize("word", ["run", "git", "npm", "v2", "80", "ready", "class"])
+def test_short_words_and_names_stay_as_they_are(word: str) -> None:
+    """A stem is no abbreviation."""
+    assert stem(word) == word
+
+
+def test_accents_case_and_ligatures_do_not_matter() -> None:
+    """`Œuvre Équipée` is `oeuvre equipee`, composed or decomposed."""
+    assert fold("Œuvre Équipée") == "oeuvre equipee" == fold("OEUVRE E\u0301quipe\u0301e")
+
+
+@pytest.mark.parametrize(
+    ("english", "french"),
+    [
+        ("Ask before deleting a file", "Demander avant de supprimer un fichier"),
+        ("Run the tests", "Lancer les tests"),
+        ("Edit the generated files", "Modifier les fichiers générés"),
+        ("Keep functions short", "Garder des fonctions courtes"),
+    ],
+)
+def test_translations_have_the_same_terms(english: str, french: str) -> None:
+    """What the table of concepts is for."""
+    assert set(terms(english)) == set(terms(french))
+
+
+def test_stop_words_are_no_terms() -> None:
+    """Grammar finds nothing."""
+    assert terms("It should be done with the, and pour les des aux") == ()
+
+
+def test_identifiers_are_split_into_their_words() -> None:
+    """`get_userName` is found by "user name"."""
+    assert terms("get_userName") == terms("user name")
+
+
+def test_repeated_words_are_kept_for_ranking() -> None:
+    """bm25 counts them."""
+    assert terms("test the test") == ("test", "test")
+
+
+def test_query_quotes_every_term_once() -> None:
+    """Operators in a rule are words."""
+    assert query("pytest AND pytest NOT near") == '"pytest" OR "near"'
+
+
+def test_query_of_no_terms_is_empty() -> None:
+    """There is nothing to ask."""
+    assert query("") == query("de la") == query("!!! ***") == ""
+
+
+def test_query_keeps_the_rarest_terms_when_there_are_too_many() -> None:
+    """The common ones say least."""
+    text = " ".join(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}q" for i in range(100))
+    common = set(terms(text)[:50])
+
+    asked = query(text, lambda term: 1000 if term in common else 1).split(" OR ")
+
+    assert len(asked) == MOST_TERMS
+    assert sum(term.strip('"') in common for term in asked) == MOST_TERMS - 50
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_the_index_or_the_question(text: str) -> None:
+    """Raw user text raises in FTS5; ours never does, and a rule always finds itself."""
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE VIRTUAL TABLE rules USING fts5(terms)")
+    database.execute("INSERT INTO rules VALUES (?)", (" ".join(terms(text)),))
+
+    asked = query(text)
+    found = database.execute("SELECT 1 FROM rules WHERE rules MATCH ?", (asked,)).fetchall() if asked else []
+    database.close()
+
+    assert bool(found) == bool(asked)
