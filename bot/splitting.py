@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from bot.entities import Entity, Span, UnitIndex, order_spans
 from bot.graphemes import find_boundary
@@ -34,12 +35,12 @@ def split_message(
 class _Splitter:
     def __init__(self, text: str, spans: Sequence[Span], units: int, entities: int) -> None:
         self.text = text
-        self.spans = order_spans(spans)
+        self.spans = order_spans(replace(span, end=min(span.end, len(text))) for span in spans)
         self.units = units
         self.entities = entities
         self.index = UnitIndex(text)
-        self.blocks = _Stretches([(span.start, span.end) for span in spans if span.type == "pre"])
-        self.whole = _Stretches(_find_whole(text, spans))
+        self.blocks = _Stretches([(span.start, span.end) for span in self.spans if span.type == "pre"])
+        self.whole = _Stretches(_find_whole(text, self.spans))
         self._next = 0
         self._active: list[Span] = []
 
