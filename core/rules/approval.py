@@ -17,14 +17,12 @@ from core.model.feedback import Vote
 from core.model.ids import LessonId
 from core.model.lesson import Domain, Lesson, Scope
 from core.model.proposal import Proposal, State, Verdict
-from core.rules.stemming import fold
+from core.rules import safety
 
 UNDO_S = 600.0
 REMIND_S = 2 * 86_400.0
 EXPIRMemberS = 14 * 86_400.0
 SHARPEN_FROM = 3  # violations from which on sharpening is offered unasked
-
-_FINAL_PUNCTUATION = " .!;:…。"
 
 
 class Step(StrEnum):
@@ -152,7 +150,7 @@ def is_to_be_reminded(proposal: Proposal, now: float) -> bool:
 @lru_cache(maxsize=16_384)
 def folded(rule: str) -> str:
     """Give what two equal rules share: no case, spacing, accents or final punctuation (learning.md 3.4)."""
-    return " ".join(fold(rule).split()).rstrip(_FINAL_PUNCTUATION)
+    return safety.fold(rule)
 
 
 def is_same_place(lesson: Lesson, scope: Scope, project: str | None, domain: Domain) -> bool:

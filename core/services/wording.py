@@ -1,36 +1,46 @@
 """What a rule must be like before it can stand at the gate or in the block (reliability.md S4, S6)."""
 
-import unicodedata
 from dataclasses import dataclass
+from typing import Final
 
-from core.errors import Invalid
+from core.errors import Invalid, Refused
 from core.model.lesson import MAX_RULE_CHARS
-from core.rules.redact import redact
+from core.rules import safety
+from core.rules.safety import Flag
+
+_REFUSED: Final = (Flag.INVISIBLE, Flag.SECTION)
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A normalised rule and what `core.rules.safety` says about it."""
+    """A rule as it would be told, secrets masked, and what `core.rules.safety` says about it."""
 
     text: str
     flags: tuple[str, ...] = ()
 
 
 def examined(rule: str) -> Wording:
-    """Normalise a rule that waits for a person, secrets masked. Raises Invalid (empty, too long)."""
-    text = " ".join(unicodedata.normalize("NFC", redact(rule)).split())
-    if not text:
+    """Give a rule that waits for a person; its flags are on the card. Raises Invalid (empty, too long)."""
+    findings = safety.examine(rule)
+    if Flag.EMPTY in findings.flags:
         raise Invalid("rule.empty")
-    if len(text) > MAX_RULE_CHARS:
-        raise Invalid("rule.too_long", chars=len(text), most=MAX_RULE_CHARS)
-    return Wording(text)
+    if Flag.TOO_LONG in findings.flags:
+        raise Invalid("rule.too_long", chars=len(findings.text), most=MAX_RULE_CHARS)
+    return Wording(findings.text, tuple(flag.value for flag in findings.flags))
 
 
 def typed(rule: str) -> str:
-    """Normalise a rule that counts at once because a person typed it."""
-    return examined(rule).text
+    """Give a rule that counts at once because a person typed it; no card would show a warning.
+
+    Raises Invalid, Refused (text that cannot be seen, or that would open a section of the block).
+    """
+    wording = examined(rule)
+    for flag in _REFUSED:
+        if flag.value in wording.flags:
+            raise Refused(f"rule.{flag.value}")
+    return wording.text
 
 
 def reason(text: str) -> str:
-    """Normalise a rationale: one line, secrets masked, cut to the length of a rule."""
-    return " ".join(redact(text).split())[:MAX_RULE_CHARS]
+    """Give a rationale: one line, secrets masked, cut to the length of a rule."""
+    return safety.examine(text).text[:MAX_RULE_CHARS]
