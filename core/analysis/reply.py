@@ -35,8 +35,11 @@ class Reply(BaseModel):
     cause: str | None = Field(None, max_length=MAX_REASONING_CHARS)
 
 
-def parse(text: str, evidence: Evidence) -> Finding:
-    """Check a reply against what was asked. Raises MalformedReply; its reason is written for the analyst."""
+def parse(text: str, evidence: Evidence, project: str | None = None) -> Finding:
+    """Check a reply against what was asked; `project` is that of a reply about no known run.
+
+    Raises MalformedReply; its reason is written for the analyst.
+    """
     try:
         reply = Reply.model_validate(_read_object(text))
     except ValidationError as error:
@@ -52,7 +55,7 @@ def parse(text: str, evidence: Evidence) -> Finding:
         cause=_one_line(reply.cause),
         origin=Origin.AGENT,
     )
-    _check(finding, evidence)
+    _check(finding, evidence, project or (evidence.run.project if evidence.run else None))
     return finding
 
 
@@ -113,11 +116,11 @@ def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-def _check(finding: Finding, evidence: Evidence) -> None:
+def _check(finding: Finding, evidence: Evidence, project: str | None) -> None:
     """Hold what the fields must say together; each verdict needs its own."""
     _check_text(finding)
     _check_lesson(finding, evidence)
-    if finding.scope is Scope.PROJECT and (evidence.run is None or evidence.run.project is None):
+    if finding.scope is Scope.PROJECT and project is None:
         raise _malformed("scope 'project' needs a project, and this run has none")
     if evidence.sharpen is not None:
         _check_sharpening(finding, evidence.sharpen.id)
@@ -147,8 +150,9 @@ def _check_lesson(finding: Finding, evidence: Evidence) -> None:
 
 
 def _check_sharpening(finding: Finding, lesson: LessonId) -> None:
-    if finding.verdict is not Verdict.MERGE or finding.lesson != lesson:
-        raise _malformed(f"the person wants lesson {lesson!r} sharpened: 'merge' with that lesson")
+    if finding.verdict is Verdict.NONE or (finding.verdict is Verdict.MERGE and finding.lesson == lesson):
+        return
+    raise _malformed(f"the person wants lesson {lesson!r} sharpened: 'merge' with that lesson, or 'none'")
 
 
 def _malformed(reason: str) -> MalformedReply:

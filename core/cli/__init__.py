@@ -1,0 +1,1 @@
+"""The command line of core: `group.root()` is the click group, `border.run` its edge to the shell."""

@@ -2,7 +2,7 @@
 
 A catalogue is a TOML file of nested tables; `say("error.no_lesson", "fr", lesson="l-001")` fills the
 placeholders of the sentence at that path. `tests/unit/test_texts.py` proves that both have equal keys and
-placeholders, and that every key an error of `core` is raised with exists.
+placeholders, and that every key `core` uses exists.
 """
 
 import tomllib
@@ -31,7 +31,12 @@ def language_of(tag: str | None) -> str:
 def say(key: str, language: str, /, **values: object) -> str:
     """Say a text in that language; an error among the values is said too. Raises KeyError."""
     sentence = catalogue(language_of(language))[key]
-    return sentence.format_map(_Values({name: _spoken(value, language) for name, value in values.items()}))
+    try:
+        return sentence.format_map(
+            _Values({name: _spoken(value, language) for name, value in values.items()})
+        )
+    except (AttributeError, ValueError):  # a part of a value that is not there: `{proposal.id}` without one
+        return sentence
 
 
 def say_error(error: AutoImproveError, language: str) -> str:

@@ -166,6 +166,7 @@ def test_lines_become_one_line() -> None:
 def test_a_project_lesson_needs_a_project() -> None:
     """A vote about no known run cannot give a lesson for its project."""
     assert "project" in reason(reply(), Evidence(None))
+    assert parse(reply(), Evidence(None), "/srv/shop").scope is Scope.PROJECT
 
 
 def test_sharpening_gives_that_lesson_or_nothing() -> None:
@@ -173,6 +174,7 @@ def test_sharpening_gives_that_lesson_or_nothing() -> None:
     evidence = Evidence(RUN, sharpen=lesson(2), in_scope=(lesson(1),))
 
     assert parse(reply(verdict="merge", lesson="l-002"), evidence).lesson == "l-002"
+    assert parse(reply(verdict="none"), evidence).verdict is Verdict.NONE
     assert "l-002" in reason(reply(verdict="merge", lesson="l-001"), evidence)
     assert "l-002" in reason(reply(), evidence)
 

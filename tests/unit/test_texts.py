@@ -1,15 +1,18 @@
 """The catalogues of core: complete in both languages, and said without surprises."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
+import bot.__main__ as bot
 import core
 from core import errors, texts
+from core.cli.group import FILTERS, LAZY
 from core.errors import AgentMissing, AnalysisFailed, AutoImproveError, Refused
+from core.model.proposal import State, Verdict
 
 CORE = Path(core.__file__).parent if core.__file__ else Path("core")
 
@@ -19,15 +22,15 @@ def placeholders(sentence: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(sentence) if name}
 
 
-def raised_keys() -> Iterator[tuple[str, str]]:
-    """Give each constant key an error of core or a `say` is called with, and where."""
-    kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type)} | {"say"}
+def used_keys() -> Iterator[tuple[str, str]]:
+    """Give each constant key an error of core, `say` or `tell` is called with, and where."""
+    kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type)} | {"say", "tell"}
     for path in CORE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                if name in kinds and isinstance(node.args[0].value, str):
-                    yield node.args[0].value, f"{path.name}:{node.lineno}"
+                name, key = getattr(node.func, "id", getattr(node.func, "attr", "")), node.args[0].value
+                if name in kinds and isinstance(key, str):
+                    yield f"cli.{key}" if name == "tell" else key, f"{path.name}:{node.lineno}"
 
 
 def test_both_languages_have_the_same_keys() -> None:
@@ -45,9 +48,23 @@ def test_both_languages_have_the_same_placeholders(key: str) -> None:
 
 def test_every_key_that_core_uses_has_a_text() -> None:
     """No error reaches a person as a bare key."""
-    unknown = [f"{key} at {where}" for key, where in raised_keys() if not texts.has(key)]
+    unknown = [f"{key} at {where}" for key, where in used_keys() if not texts.has(key)]
 
     assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("prefix", "names"),
+    [
+        ("cli.state.", State),
+        ("cli.verdict.", Verdict),
+        ("cli.help.", (*LAZY, *bot.COMMANDS)),
+        ("cli.help.inspect_", (*FILTERS, *bot.FILTERS)),
+    ],
+)
+def test_every_member_of_a_closed_set_has_a_text(prefix: str, names: Iterable[str]) -> None:
+    """Keys that are put together from a name exist for every name."""
+    assert [name for name in names if not texts.has(prefix + name)] == []
 
 
 def test_no_text_runs_over_a_line() -> None:

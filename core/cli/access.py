@@ -1,0 +1,77 @@
+"""What every command needs: settings, the store, who asks, and whether a person does."""
+
+import asyncio
+import getpass
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from core.cli import ancestry
+from core.clock import SystemClock, SystemIds
+from core.services import gate
+from core.settings import CoreSettings, load, project_of
+from core.store.sqlite import open_store
+from core.tables import Tx
+
+T = TypeVar("T")
+
+SURFACE = "cli"
+CLOCK = SystemClock()
+IDS = SystemIds()
+
+
+def settings() -> CoreSettings:
+    """Read the settings. Raises SettingsError."""
+    return load(CoreSettings)
+
+
+def read(fn: Callable[[Tx], T]) -> T:
+    """Open the store, look at one consistent state of it, close it."""
+
+    async def run() -> T:
+        async with open_store(settings().store_path) as store:
+            return await store.read(fn)
+
+    return asyncio.run(run())
+
+
+def write(fn: Callable[[Tx], T]) -> T:
+    """Let a person change the store in one transaction. Raises PeopleDecide under an agent."""
+    require_person()
+    return hand_in(fn)
+
+
+def hand_in(fn: Callable[[Tx], T]) -> T:
+    """Change the store without deciding anything: what an agent may do too."""
+
+    async def run() -> T:
+        async with open_store(settings().store_path) as store:
+            return await store.write(fn)
+
+    return asyncio.run(run())
+
+
+def require_person() -> None:
+    """Raise PeopleDecide where an agent's shell asks (promise 3)."""
+    gate.refuse_under_agent(os.environ, ancestry.environments())
+
+
+def agent() -> str | None:
+    """Give the identity of the agent under whose marker we run, None for a person."""
+    if gate.marker_of(os.environ, ancestry.environments()) is None:
+        return None
+    return os.environ.get("AUTO_IMPROVE_AGENT_ID") or "pi"
+
+
+def who() -> str:
+    """Name the person at this terminal, for the history and the audit log."""
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (OSError, KeyError):  # a user id without a name, as in some containers
+        return f"cli:{os.getuid()}"
+
+
+def project(given: str | None) -> str:
+    """Give the project that is meant: the one given, else this folder's."""
+    return project_of(Path(given) if given else Path.cwd())

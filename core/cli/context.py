@@ -1,0 +1,22 @@
+"""`auto-improve context`: what an agent is told, byte for byte (product.md 3)."""
+
+import click
+
+from core.cli import access, block, show
+from core.cli.speech import tell
+
+
+@click.command("context", help=tell("help.context"))
+@show.project_option
+@click.option("--agent", metavar="ID", help=tell("option.agent"))
+@show.json_option
+def context(project: str | None, agent: str | None, is_json: bool) -> None:  # noqa: ARG001  # no agent differs yet
+    """Print the block; nothing where there is nothing to tell."""
+    settings = access.settings()
+    home = access.project(project)
+    made = access.read(lambda tx: block.current(tx, home, settings))
+    if is_json:
+        told = {"text": made.text, "told": made.told_ids, "waiting": made.waiting_ids, "sha256": made.sha256}
+        show.as_json(told)
+    else:
+        click.echo(made.text, nl=False)
