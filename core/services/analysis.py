@@ -142,5 +142,5 @@ def write_myself(tx: CoreTx, id: str, text: str, now: float) -> Proposal:
         made = proposals.reword(tx, known, finding, now)
     else:
         made = proposals.propose(tx, finding, basis_of(tx, analysis, vote), now, vote.user or "")
-    end(tx, analysis, AnalysisState.DONE, made)
+    end(tx, analysis, made)
     return made

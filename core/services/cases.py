@@ -5,6 +5,7 @@ from dataclasses import replace
 from core.errors import NotFound, Refused
 from core.model.feedback import Feedback, Vote
 from core.model.ids import FeedbackId, LessonId
+from core.model.lesson import Lesson
 from core.model.proposal import Analysis, AnalysisState, Proposal
 from core.rules.redact import redact
 from core.services.changes import By, log
@@ -59,9 +60,21 @@ def basis_of(tx: CoreTx, analysis: Analysis, vote: Feedback) -> Basis:
     return Basis(key_of(analysis), project_of(run, vote), vote.id, analysis.run, vote.user_comment)
 
 
-def end(tx: CoreTx, analysis: Analysis, state: AnalysisState, proposal: Proposal | None = None) -> Analysis:
-    """Store how an analysis ended and what came of it."""
-    ended = replace(analysis, state=state, proposal=proposal.id if proposal else analysis.proposal)
+def end(
+    tx: CoreTx,
+    analysis: Analysis,
+    proposal: Proposal | None = None,
+    lesson: Lesson | None = None,
+    note: str = "",
+) -> Analysis:
+    """Store what came of an analysis: a proposal, the lesson that says it, or one line why nothing."""
+    ended = replace(
+        analysis,
+        state=AnalysisState.DONE,
+        proposal=proposal.id if proposal else analysis.proposal,
+        lesson=lesson.id if lesson else analysis.lesson,
+        note=note,
+    )
     tx.proposals.put_analysis(ended)
     return ended
 

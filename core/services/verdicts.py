@@ -66,8 +66,8 @@ def conclude(tx: CoreTx, id: str, finding: Finding, now: float, seen: Evidence |
         return Conclusion(again(tx, analysis, now), vote, Verdict.NONE, is_stale=True)
     try:
         return _apply(tx, case, finding)
-    except (Invalid, Stale, NotFound) as error:  # the analyst's own fault: a rule too long, no such lesson
-        return Conclusion(fail(tx, id, str(error), now), vote, Verdict.NONE)
+    except (Invalid, Stale, NotFound):  # the analyst's own fault: a rule too long, no such lesson
+        return Conclusion(fail(tx, id, "analysis.unusable", now), vote, Verdict.NONE)
 
 
 def _unapplied(tx: CoreTx, analysis: Analysis, vote: Feedback) -> Conclusion:
@@ -107,14 +107,14 @@ def _apply(tx: CoreTx, case: _Case, finding: Finding) -> Conclusion:
 def _nothing(
     tx: CoreTx, case: _Case, note: str, why: str = "", proposal: Proposal | None = None
 ) -> Conclusion:
-    ended = end(tx, case.analysis, AnalysisState.DONE)
+    ended = end(tx, case.analysis, note=note)
     return Conclusion(ended, case.vote, Verdict.NONE, proposal, note=note, why=why)
 
 
 def _proposed(tx: CoreTx, case: _Case, finding: Finding) -> Conclusion:
     basis = basis_of(tx, case.analysis, case.vote)
     made = proposals.propose(tx, finding, basis, case.now)
-    ended = end(tx, case.analysis, AnalysisState.DONE, made)
+    ended = end(tx, case.analysis, made)
     lesson = tx.lessons.get(made.lesson) if made.lesson else None
     violations = lesson.violations if lesson else 0
     return Conclusion(ended, case.vote, made.verdict, made, lesson, violations, finding.cause)
@@ -127,7 +127,7 @@ def _reworded(tx: CoreTx, case: _Case, existing: Proposal, finding: Finding) -> 
     if finding.verdict is Verdict.NONE or not finding.rule.strip():
         return _nothing(tx, case, finding.cause or finding.rationale, "", existing)
     made = proposals.reword(tx, existing, finding, case.now)
-    ended = end(tx, case.analysis, AnalysisState.DONE, made)
+    ended = end(tx, case.analysis, made)
     lesson = tx.lessons.get(made.lesson) if made.lesson else None
     return Conclusion(ended, case.vote, made.verdict, made, lesson, note=finding.cause)
 
@@ -144,12 +144,12 @@ def _violated(tx: CoreTx, case: _Case, lesson: Lesson, finding: Finding) -> Conc
     """Count that a lesson was broken; from the third time on a sharper wording is offered unasked."""
     is_new = counting.credit(tx, case.vote.id, [lesson.id], CreditKind.VIOLATION) > 0
     lesson = need(tx, lesson.id)
-    made, ended = None, end(tx, case.analysis, AnalysisState.DONE)
+    made, ended = None, end(tx, case.analysis, lesson=lesson)
     if is_new and lesson.violations >= approval.SHARPEN_FROM:
         if finding.rule.strip() and approval.folded(finding.rule) != approval.folded(lesson.rule):
             sharper = replace(finding, verdict=Verdict.MERGE, lesson=lesson.id)
             made = proposals.propose(tx, sharper, basis_of(tx, case.analysis, case.vote), case.now)
-            ended = end(tx, case.analysis, AnalysisState.DONE, made)
+            ended = end(tx, ended, made)
         else:
             ended = restart(tx, ended, case.now, sharpen=lesson.id)
     return Conclusion(ended, case.vote, Verdict.VIOLATED, made, lesson, lesson.violations, finding.cause)
