@@ -18,7 +18,9 @@ small | large long detailed
 small | several
 big large huge | small several tiny
 brief quick | detailed thorough exhaustive
-verbose | terse minimal
+verbose | terse minimal minimum
+only | other unrelated
+return null | throw raise lever
 more plus | less moins fewer
 maximum max | minimum min
 with avec | sans without
@@ -27,7 +29,7 @@ always toujours systematically systematiquement | sometimes rarely rarement parf
 first | end last
 early tot | late tard
 immediately immediatement now | later ulterieurement
-ask approval | automatically directly directement immediately silently autonomously autonome freely librement
+ask approval propose | automatically directly directement immediately silently autonomously freely librement
 plan | directly directement immediately
 automatically auto | manually
 sync synchronous synchrone | async asynchronous asynchrone

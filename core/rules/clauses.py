@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
 
 from core.rules.lexicon import concept
 from core.rules.stemming import fold
@@ -38,14 +39,16 @@ _PHRASES: dict[Link, str] = {
     Link.AFTER: "after,once the,once you,once it,once all,apres,apres que,une fois que,une fois,only after",
     Link.IF: "if,when,whenever,while,in case,si,quand,lorsque,lorsqu,en cas de,en cas d,only if,only when",
     Link.FOR: "for,pour,when the,as,comme",
-    Link.PLACE: "to,in,into,on,at,next to,dans,sur,en",
+    Link.PLACE: "to,in,into,inside,outside,within,under,on,at,beside,dans,sur,sous,en,au,aux",
 }
 _LINKS = {tuple(phrase.split()): link for link, phrases in _PHRASES.items() for phrase in phrases.split(",")}
 _LONGEST = max(map(len, _LINKS))
 _TOKEN = re.compile(r"[a-z]+|[0-9]+|[,;!?\n()–—]|[.:](?=\s|$)")
 _ENDS = frozenset(".;:!?\n()–—") | {"but", "mais"}
 _JOINS = frozenset({",", "and", "et", "then", "puis", "or", "ou"})
+_JOINING_MORE = frozenset({"ou", "ni", "et", "or", "nor", "and", ","})
 _ASIDE_WORDS = 4  # "why, not what, in comments": the negation ends with its comma
+_FIRST, _THEN = concept("first"), concept("then")
 _SUBORDINATE = frozenset({Link.BEFORE, Link.AFTER, Link.UNTIL, Link.IF, Link.INSTEAD, Link.WITHOUT})
 
 
@@ -72,10 +75,10 @@ class Reading:
 def read(text: str) -> Reading:
     """Read one rule."""
     clauses = [list(_segments(clause)) for clause in _clauses(_tokens(text))]
-    signed = [_sign(clause) for clause in clauses if clause]
+    signed = [_sign(clause) for clause in clauses if any(segment.terms for segment in clause)]
     return Reading(
         tuple(segment for clause in signed for segment in clause if segment.terms),
-        tuple(order for clause in signed for order in _orders(clause)),
+        (*(order for clause in signed for order in _orders(clause)), *_sequence(signed)),
     )
 
 
@@ -102,6 +105,8 @@ def _opens_clause(join: str, rest: Sequence[str], clause: Sequence[str]) -> bool
     is_aside = join == "," and clause[0] in NEGATIONS and len(clause) < _ASIDE_WORDS
     if is_aside or rest[0] in NEGATIONS or is_refusal(rest[0]):
         return True
+    if join == "," and len(rest[0]) > 4 and rest[0].endswith("er") and not _JOINING_MORE.intersection(rest):
+        return True  # "ne pas A, faire B"
     if concept(rest[0]) not in IMPERATIVES:
         return False
     # "never commit and push" refuses both; "remove X and run Y" wants the second
@@ -205,3 +210,12 @@ def _orders(clause: list[Segment]) -> Iterator[tuple[frozenset[str], frozenset[s
             yield (other, said) if is_refused else (said, other)
         elif segment.link is Link.AFTER or (segment.link in {Link.WITHOUT, Link.UNTIL} and is_waiting):
             yield other, said
+
+
+def _sequence(clauses: list[list[Segment]]) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Say what comes first: "A first, then B"."""
+    for clause, following in pairwise(clauses):
+        first = frozenset(term for segment in clause for term in segment.terms)
+        then = frozenset(term for segment in following for term in segment.terms)
+        if _FIRST in first or _THEN in then:
+            yield first - {_FIRST}, then - {_THEN}

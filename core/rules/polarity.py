@@ -46,11 +46,19 @@ def _is_refused(one: Reading, two: Reading) -> bool:
     """See a clause of `one` that refuses what `two` wants: "never use pnpm", "use pnpm"."""
     wanted = _terms(two.segments, 1) - _terms(two.segments, -1)
     spoken = _terms(two.segments, -1, 0, 1)
+    shunned = _terms(two.segments, -1)
     own = _terms(one.segments, 1)
     for segment in one.segments:
         refused = frozenset(segment.terms) - ACTING_REFUSALS
-        conflict = (frozenset(segment.terms) & wanted) - own - LIGHT
-        if segment.sign < 0 and conflict and _share(refused, spoken) > _SAME_SUBJECT:
+        conflict = (frozenset(segment.terms) & wanted) - own
+        if refused - LIGHT:
+            conflict -= LIGHT
+        if (
+            segment.sign < 0
+            and conflict
+            and not (refused & shunned) - LIGHT
+            and _share(refused, spoken) > _SAME_SUBJECT
+        ):
             return not any(exclusions().get(term, frozenset()) & wanted - own for term in refused - spoken)
     return False
 
@@ -156,7 +164,7 @@ def _is_other_place(x: Choice, y: Choice) -> bool:
     if x[1] is None or y[1] is None or {x[1].link, y[1].link} != {Link.PLACE}:
         return False
     place, other = _heavy(x[1]), _heavy(y[1])
-    return bool(place and other) and not place & other and set(x[0].terms) == set(y[0].terms)
+    return bool(place - other and other - place) and set(x[0].terms) == set(y[0].terms)
 
 
 def _is_other_kind(x: Segment, y: Segment) -> bool:
@@ -169,4 +177,5 @@ def _is_other_kind(x: Segment, y: Segment) -> bool:
 
 
 def _heavy(segment: Segment) -> frozenset[str]:
-    return frozenset(segment.terms) - LIGHT
+    terms = frozenset(segment.terms)
+    return terms - LIGHT or terms

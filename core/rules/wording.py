@@ -30,12 +30,14 @@ work start utiliser privilegier preferer toujours faire suivre definir fournir i
 """
 _PREFERENCES = "prefer preferer favor favour favoriser privilegier choose preference"
 # Stop words in search that tell sides apart here.
-_TELLING = "more less plus moins with avec always toujours early tard tot same meme"
+_TELLING = (
+    "more less plus moins with avec always toujours early tard tot same meme let other others autre autres"
+)
 # Verbs and nouns that most rules have: to share them says nothing.
 _LIGHT = """
 add write run create put keep include perform provide do give donner have follow project code use only
 always toujours never jamais each all manage handle set define new directly with avec thing element
-prefer preferer favor favour privilegier choose limit everything possible proper properly appropriate
+let then prefer preferer favor favour privilegier choose limit everything possible proper properly appropriate
 correctly place
 """
 
@@ -46,6 +48,7 @@ _SPELLINGS: tuple[tuple[str, str], ...] = (
     (r"\bno longer\b", "not"),
     (r"\bdon t\b", "not"),
     (r"\bleave (?:the )?(.{2,30}?) (?:alone|untouched|unchanged)\b", r"not \1"),
+    (r"\bleave (?:the )?(.{2,30}?) as (?:it is|they are|is)\b", r"not \1"),
     (
         r"\blaisse[rz]? (?:les? |la |l')?(.{2,30}?) (?:tels? quels?|telles? quelles?|intact\w*)\b",
         r"ne pas \1",
@@ -79,7 +82,9 @@ _SPELLINGS: tuple[tuple[str, str], ...] = (
         r"|line|ligne|function|fonction|module|test|component|composant)\b)",
         "each ",
     ),
-    (r"\bpar defaut\b", " default "),
+    (r"\bpar defaut\b|\bby default\b", " default "),
+    (r"\b(?:afterwards?|ensuite|par la suite|puis)\b", " then "),
+    (r"\ba cote d[eu]s?\b|\bnext to\b|\balongside\b", " beside "),
     (r"\bright away\b|\btout de suite\b|\bstraight away\b", " immediately "),
     (r"\b(?:mise|mises|mis|mettre|mettez|mets|met) a jour\b", " update "),
 )
