@@ -14,6 +14,7 @@ from telegram.request import BaseRequest, RequestData
 _TOKEN_IN_URL = re.compile(r"/bot([^/]+)/")
 _SUCCESS = b'{"ok":true,"result":'
 _SHOWN_BODY_BYTES = 200
+_LARGE_BYTES = 1024 * 1024  # from here on aiohttp wants a stream
 _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 # Without it python-telegram-bot warns at every 429 that `retry_after` will be a timedelta one day.
@@ -178,11 +179,12 @@ def _timeout(
     )
 
 
-def _body(data: RequestData | None) -> aiohttp.FormData | str | None:
+def _body(data: RequestData | None) -> aiohttp.FormData | BytesIO | bytes | None:
     if data is None:
         return None
     if not data.contains_files:
-        return data.url_encoded_parameters()
+        form_text = data.url_encoded_parameters().encode()
+        return form_text if len(form_text) < _LARGE_BYTES else BytesIO(form_text)
     # Unquoted, file names keep their accents, as Telegram's clients show them.
     form = aiohttp.FormData(data.json_parameters, quote_fields=False)
     for name, (filename, content, content_type) in (data.multipart_data or {}).items():

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from io import BytesIO
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -110,9 +111,9 @@ class ControlClient:
     async def act(self, name: str, body: BaseModel) -> Json:
         """Post to the control plane."""
         headers = {"Content-Type": "application/json"}
-        async with self._open().post(
-            f"/control/{name}", data=body.model_dump_json(), headers=headers
-        ) as response:
+        # A stream: aiohttp warns of large bodies that are not.
+        data = BytesIO(body.model_dump_json().encode())
+        async with self._open().post(f"/control/{name}", data=data, headers=headers) as response:
             answer: Json = await response.json()
             if response.status != 200:
                 raise Refused(str(answer.get("error")))

@@ -90,6 +90,46 @@ REFUSALS: dict[str, tuple[str, Json, str]] = {
     ),
     "unknown action": ("sendChatAction", {"action": "sleep"}, "wrong parameter action in request"),
     "no document": ("sendDocument", {}, "there is no document in the request"),
+    "an unknown document": (
+        "sendDocument",
+        {"document": "x"},
+        "wrong remote file identifier specified: can't unserialize it",
+    ),
+    "nobody of that id": ("getChatMember", {"user_id": 5}, "member not found"),
+    "no message to react to": ("setMessageReaction", {"message_id": 9}, "message to react not found"),
+    "two reactions": (
+        "setMessageReaction",
+        {"message_id": 1, "reaction": [{"type": "emoji", "emoji": "👍"}, {"type": "emoji", "emoji": "👎"}]},
+        "REACTIONS_TOO_MANY",
+    ),
+    "negative offset": (
+        "sendMessage",
+        {"text": "abc", "entities": [{"type": "bold", "offset": -1, "length": 3}]},
+        "receive an entity with incorrect offset -1",
+    ),
+    "negative length": (
+        "sendMessage",
+        {"text": "abc", "entities": [{"type": "bold", "offset": 0, "length": -3}]},
+        "receive an entity with incorrect length -3",
+    ),
+    "a link without a target": (
+        "sendMessage",
+        {"text": "abc", "entities": [{"type": "text_link", "offset": 0, "length": 3}]},
+        'can\'t parse MessageEntity: Field "url" must be specified',
+    ),
+    "an unknown style": (
+        "sendMessage",
+        {
+            "text": "x",
+            "reply_markup": {"inline_keyboard": [[{"text": "a", "callback_data": "b", "style": "loud"}]]},
+        },
+        "can't parse inline keyboard button: invalid button style specified",
+    ),
+    "a file as button link": (
+        "sendMessage",
+        {"text": "x", "reply_markup": {"inline_keyboard": [[{"text": "a", "url": "file:///etc"}]]}},
+        "inline keyboard button URL 'file:///etc' is invalid: Wrong HTTP URL",
+    ),
     "unknown file": ("getFile", {"file_id": "x"}, "wrong file_id or the file is temporarily unavailable"),
 }
 
@@ -151,6 +191,58 @@ async def test_unknown_methods_and_tokens_are_refused(bot: Bot, server: LocalSer
 
     assert unknown == {"ok": False, "error_code": 404, "description": "Not Found: method not found"}
     assert stranger == {"ok": False, "error_code": 401, "description": "Unauthorized"}
+
+
+async def test_captions_are_edited_as_captions(bot: Bot, ada: Person) -> None:
+    """A document has no text to edit, a text no caption; captions have their own limit."""
+    document = await bot.send_document(ada.chat_id, b"x", filename="x.md", caption="draft")
+    text = await bot.send_message(ada.chat_id, "text")
+
+    await document.edit_caption("final")
+    with pytest.raises(BadRequest, match="There is no text in the message to edit"):
+        await document.edit_text("x")
+    with pytest.raises(BadRequest, match="There is no caption in the message to edit"):
+        await text.edit_caption("x")
+    with pytest.raises(BadRequest, match="caption is too long"):
+        await document.edit_caption("x" * 1025)
+
+    assert (await ada.wait_for("final")).file is not None
+
+
+async def test_an_empty_or_too_large_file_is_refused(bot: Bot, ada: Person) -> None:
+    """Nothing cannot be sent; more than 20 MB cannot be fetched; a known file can be sent by its id."""
+    big = await ada.send_file("big.bin", b"x" * (20 * 1024 * 1024 + 1))
+    small = await ada.send_file("small.bin", b"x")
+    assert big.file is not None and small.file is not None
+
+    with pytest.raises(BadRequest, match="File must be non-empty"):
+        await bot.send_document(ada.chat_id, b"", filename="x.md")
+    with pytest.raises(BadRequest, match="File is too big"):
+        await bot.get_file(big.file.id)
+    await bot.send_document(ada.chat_id, small.file.id, caption="back to you")
+
+    assert (await ada.wait_for("back to you")).file == small.file
+
+
+async def test_a_toast_has_a_limit(bot: Bot, ada: Person) -> None:
+    """200 units."""
+    await bot.send_message(ada.chat_id, "done", reply_markup=VOTE)
+    tap = await ada.tap(await ada.wait_for("done"), "👍")
+
+    with pytest.raises(BadRequest, match="Message_too_long"):
+        await bot.answer_callback_query(tap, "x" * 201)
+
+
+@pytest.mark.parametrize("body", ["{", "[1]", "\udcff"])
+async def test_a_body_that_is_no_object_is_refused(server: LocalServer, body: str) -> None:
+    """Not answered with 500."""
+    headers = {"Content-Type": "application/json"}
+    content = body.encode("utf-8", "surrogateescape")
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{server.base_url}{server.token}/getMe", data=content, headers=headers) as response,
+    ):
+        assert response.status == 400
 
 
 # Faults

@@ -278,3 +278,9 @@ async def test_a_large_document_goes_up_and_comes_down(bot: Bot, ada: Person) ->
     file = await bot.get_file(seen.file.id)
 
     assert content == bytes(await file.download_as_bytearray())
+
+
+async def test_a_text_of_megabytes_is_sent_and_refused_by_the_server(bot: Bot, ada: Person) -> None:
+    """Size is the server's business, not an accident of the HTTP library."""
+    with pytest.raises(BadRequest, match="too long"):
+        await bot.send_message(ada.chat_id, "x" * 2_000_000)

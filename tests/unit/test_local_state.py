@@ -1,7 +1,7 @@
 """The world of the local Telegram, without any server."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.local.calls import Call
@@ -148,6 +148,7 @@ def test_the_first_topic_is_never_the_general_one(world: LocalState) -> None:
 # The queue
 
 
+@settings(deadline=None)
 @given(st.integers(1, 30), st.lists(st.tuples(st.integers(0, 40), st.integers(1, 100)), max_size=8))
 def test_an_update_is_given_until_its_offset_is_passed(pushed: int, polls: list[tuple[int, int]]) -> None:
     """Any sequence of polls sees the oldest that were not acknowledged, at most `limit`, in order."""
@@ -202,6 +203,7 @@ def test_a_redelivered_update_comes_once_more_whatever_the_offset() -> None:
 # Texts
 
 
+@settings(deadline=None)
 @given(TEXTS, st.lists(SPANS, max_size=3))
 def test_texts_are_accepted_and_refused_as_the_validator_says(
     text: str, spans: list[tuple[str, int, int]]
@@ -224,6 +226,7 @@ def test_texts_are_accepted_and_refused_as_the_validator_says(
         assert call.formatted["text"][0] == kept
 
 
+@settings(deadline=None)
 @given(TEXTS, st.integers(0, 12), st.integers(1, 12))
 def test_an_entity_moves_along_with_what_is_cut_before_it(text: str, offset: int, length: int) -> None:
     """Offsets after trimming are those of the independent model."""
