@@ -141,6 +141,11 @@ class ScriptedSession:
         await asyncio.to_thread(reap, self._marker)
         self._stream.close()
 
+    async def finished(self) -> None:
+        """Wait for the end of the run, if one is on."""
+        if self._run is not None:
+            await asyncio.wait((self._run,))
+
     # ---- inside
 
     def _read_block(self) -> str:

@@ -113,9 +113,14 @@ class PiProtocol:
         self._send("clear_queue")
         command = self._send("abort")
         if self._run is not None:
-            self._run.is_abort_asked = True
             self._abort = command
+        self.expect_end()
         return command
+
+    def expect_end(self) -> None:
+        """Remember that the run is to end: when it does, or the process does, it was stopped."""
+        if self._run is not None:
+            self._run.is_abort_asked = True
 
     def answer(self, request: str, value: str | bool | None) -> bool:
         """Answer a dialog, None cancels; say whether it was open."""

@@ -16,6 +16,7 @@ from core.ports import AgentSpec
 
 EXTENSION = Path(__file__).with_name("extension.ts")
 AGENT_ID = "pi"
+CLEARS_QUEUE: Version = (0, 84, 4)
 QUIET = {"PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 """Nobody reads Pi's upgrade notice here, and a hosted agent reports nothing; both may be set otherwise."""
 
@@ -32,12 +33,17 @@ class PiRunner:
 
     async def open(self, spec: AgentSpec) -> PiSession:
         """Start a session, ready for a prompt."""
-        await self.version(spec)
-        marker = new_marker()
+        version = await self.version(spec)
         if spec.session_file is not None:
             await asyncio.to_thread(spec.session_file.parent.mkdir, parents=True, exist_ok=True)
         command = (*spec.command, *self._session_options(spec))
-        return await PiSession.start(command, cwd=spec.cwd, env=self._environment(spec), marker=marker)
+        return await PiSession.start(
+            command,
+            cwd=spec.cwd,
+            env=self._environment(spec),
+            marker=new_marker(),
+            can_clear_queue=version >= CLEARS_QUEUE,
+        )
 
     async def ask(self, spec: AgentSpec, text: str, timeout_s: float) -> str:
         """Put one question without tools, session, lessons or the project's files; give the answer."""

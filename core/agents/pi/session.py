@@ -27,7 +27,8 @@ log = logging.getLogger(__name__)
 class PiSession:
     """AgentSession over Pi's RPC. Made by `start`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, can_clear_queue: bool) -> None:
+        self._can_clear_queue = can_clear_queue
         self._protocol = PiProtocol()
         self._splitter = LineSplitter()
         self._stream = EventStream()
@@ -40,10 +41,16 @@ class PiSession:
 
     @classmethod
     async def start(
-        cls, command: tuple[str, ...], *, cwd: Path, env: Mapping[str, str], marker: str
+        cls,
+        command: tuple[str, ...],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        marker: str,
+        can_clear_queue: bool = True,
     ) -> "PiSession":
         """Start Pi and wait until it answers. Raises AgentMissing, AgentDied."""
-        session = cls()
+        session = cls(can_clear_queue=can_clear_queue)
         session._process = await spawn(
             command,
             cwd=cwd,
@@ -107,14 +114,21 @@ class PiSession:
         if self._is_over or not self._protocol.is_busy:
             return
         self._emit(self._protocol.assume_started())
+        if self._protocol.queued and not self._can_clear_queue:
+            self._protocol.expect_end()  # told to abort, 0.84 would go on with what it has queued
+            await self._end(0.0)
+            return
         reply = self._expect(self._protocol.abort())
         with suppress(TimeoutError, AgentDied):
             async with asyncio.timeout(ABORT_S):
                 await reply
-                while self._protocol.is_busy:
-                    await self._change()
-        if self._is_unfit():
+                await self._until_idle()
+        if self._protocol.is_busy:
             await self._end(ABORT_GRACE_S)
+
+    async def _until_idle(self) -> None:
+        while self._protocol.is_busy:
+            await self._change()
 
     async def answer(self, request: str, value: str | bool | None) -> None:
         """Answer a dialog; an unknown or late request is ignored."""
@@ -133,10 +147,6 @@ class PiSession:
         await self._end()
 
     # ---- inside
-
-    def _is_unfit(self) -> bool:
-        """Say whether an abort left it hanging, or (0.84) with messages to run behind the next prompt."""
-        return self._protocol.is_busy or self._protocol.queued > 0
 
     async def _end(self, grace_s: float | None = None) -> None:
         self._is_closing = True
