@@ -93,7 +93,7 @@ def _is_meant(kept: list[str], char: str, after: str) -> bool:
     if char in (_ZWJ, _ZWNJ) and before and after and _JOINING.match(before) and _JOINING.match(after):
         return True
     if char == _ZWJ:
-        return _draws_emoji(before) and _draws_emoji(after)
+        return (before == _EMOJI_STYLE or _draws_emoji(before)) and _draws_emoji(after)
     if char in (_TEXT_STYLE, _EMOJI_STYLE):
         return _draws_emoji(before) if not before.isascii() else bool(before and after == _KEYCAP)
     is_selector = "\ufe00" <= char <= "\ufe02" or "\U000e0100" <= char <= "\U000e01ef"

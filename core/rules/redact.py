@@ -38,6 +38,9 @@ _SPLITTER: Final = re.compile(
     rb"|\xef\xb8[\x80-\x8f]|\xf3\xa0[\x80-\x87][\x80-\xbf]"
 )
 _ENCODED: Final = re.compile(rb"[A-Za-z0-9+/_-]{24,}+={0,2}")
+# Hints for the two above, in the one pass that finds the rules' hints too.
+_SPLITTER_HINT: Final = rb"[\x00-\x08\x0e-\x1f\x7f-\x9f]|\\\r?\n|\xc2\xad|\xcd\x8f|\xef\xbb\xbf"
+_ENCODED_HINT: Final = rb"[A-Za-z0-9+/_-]{24}"
 _TOKEN_END: Final = re.compile(r"[^\s\"'`<>]+\Z")
 _TOKEN_START: Final = re.compile(r"\A[^\s\"'`<>]+")
 
@@ -60,7 +63,7 @@ class _Set(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Rule:
     pattern: _Pattern
-    exceptions: tuple[_Pattern, ...]
+    exceptions: _Pattern | None
     name_not: _Pattern | None
     value_must: _Pattern | None
     min_entropy: float
@@ -82,7 +85,7 @@ class _Rule:
             return False
         if self.name_not and self.name_not.search(name):
             return False
-        return not any(exception.search(value) for exception in self.exceptions)
+        return not (self.exceptions and self.exceptions.search(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,18 @@ class _Table:
     rules: tuple[_Rule, ...]
     tokens: tuple[_Rule, ...]  # those that need no name beside them: looked for in decoded text too
 
-    def spans(self, text: bytes) -> list[Span]:
-        return [span for index in self.hints.Match(text) or () for span in self.rules[index].spans(text)]
+    def spans(self, text: bytes) -> tuple[list[Span], bool]:
+        """Return what the rules find, and whether something may split a token."""
+        found: list[Span] = []
+        is_split = False
+        for index in self.hints.Match(text) or ():
+            if index < len(self.rules):
+                found.extend(self.rules[index].spans(text))
+            elif index == len(self.rules):
+                is_split = True
+            else:
+                found.extend(_encoded_spans(text))
+        return found, is_split
 
 
 @cache
@@ -111,7 +124,7 @@ def _table() -> _Table:
         built: _Pattern = re2.compile(_flagged(pattern, flags), options)
         return built
 
-    exceptions = {name: compiled(**value) for name, value in data["exceptions"].items()}
+    exceptions = {name: _grouped(**value) for name, value in data["exceptions"].items()}
     hints = re2.Set.SearchSet(options)
     rules = []
     for entry in data["rules"]:
@@ -120,15 +133,23 @@ def _table() -> _Table:
         rules.append(
             _Rule(
                 pattern=compiled(entry["pattern"], flags),
-                exceptions=tuple(exceptions[name] for name in entry.get("except", ())),
+                exceptions=compiled("|".join(exceptions[name] for name in entry["except"]))
+                if entry.get("except")
+                else None,
                 name_not=compiled(entry["name_not"], "i") if "name_not" in entry else None,
                 value_must=compiled(entry["value_must"]) if "value_must" in entry else None,
                 min_entropy=entry.get("min_entropy", 0.0),
             )
         )
+    hints.Add(_SPLITTER_HINT)
+    hints.Add(_ENCODED_HINT)
     hints.Compile()
     tokens = tuple(rule for rule, entry in zip(rules, data["rules"], strict=True) if entry.get("token"))
     return _Table(hints, tuple(rules), tokens)
+
+
+def _grouped(pattern: str, flags: str) -> str:
+    return f"(?{flags}:{pattern})"
 
 
 def _name(text: bytes, start: int, end: int) -> bytes:
@@ -182,14 +203,13 @@ class Redactor:
         return _cut(terminal.strip(self.redact(head + "\n…\n" + tail)), limit)
 
     def _spans(self, raw: bytes) -> list[Span]:
-        found = self._found(raw)
-        if _SPLITTER.search(raw):
+        found, is_split = _table().spans(raw)
+        if is_split and _SPLITTER.search(raw):
             whole, starts = _joined(raw)
-            found += [(starts[start], starts[end - 1] + 1) for start, end in self._found(whole)]
+            inside = [*_table().spans(whole)[0], *self._own_spans(whole)]
+            found += [(starts[start], starts[end - 1] + 1) for start, end in inside]
+        found += self._own_spans(raw)
         return [span for span in _merged(found) if raw[slice(*span)] != _MASK_BYTES]
-
-    def _found(self, raw: bytes) -> list[Span]:
-        return [*_table().spans(raw), *_encoded_spans(raw), *self._own_spans(raw)]
 
     def _own_spans(self, raw: bytes) -> list[Span]:
         spans = []

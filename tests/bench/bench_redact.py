@@ -18,7 +18,7 @@ _TRACE = (
 )[:300]
 _PLAIN = (
     "FAIL src/cart.test.ts\n  total\n    x adds the tax (4 ms)\n\n  Expected: 12.5\n  Received: 12\n\n"
-    "      at Object.toBe (src/cart.test.ts:18:23)\n      at run (node_modules/jest/build/index.js:281:40)\n\n"
+    "      at Object.toBe (src/cart.test.ts:18:23)\n     at run (node_modules/jest/build/index.js:281:40)\n\n"
     "Tests: 1 failed, 11 passed, 12 total\nTime: 1.92 s, estimated 2 s\nRan all test suites.   "
 )[:300]
 
@@ -26,10 +26,10 @@ _PLAIN = (
 def _best_us(work: Callable[[], object], rounds: int = 7, calls: int = 2000) -> float:
     best = float("inf")
     for _ in range(rounds):
-        begin = time.perf_counter()
+        begin = time.process_time()
         for _ in range(calls):
             work()
-        best = min(best, (time.perf_counter() - begin) / calls)
+        best = min(best, (time.process_time() - begin) / calls)
     return best * 1e6
 
 
@@ -49,10 +49,10 @@ def _hint_set() -> object:
 
 def main() -> None:
     """Print microseconds a trace, for traces of three kinds, and for growing text."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     redactor = Redactor(["123456789:AAsyntheticsyntheticsyntheticsynth"])
     redactor.redact("")
-    print(f"first use (import re2, compile the table): {(time.perf_counter() - begin) * 1e3:.1f} ms")
+    print(f"first use (import re2, compile the table): {(time.process_time() - begin) * 1e3:.1f} ms")
     hints = _hint_set()
     secret = (_PLAIN[:200] + "\nexport DEPLOY_TOKEN=q7Zp2LmX9vBt4KdR8sWn")[:300]
     for name, text in {"plain": _PLAIN, "speaks of tokens": _TRACE, "holds a secret": secret}.items():
