@@ -7,7 +7,7 @@ from core.rules.lexicon import STOP_WORDS, concept
 from core.rules.stemming import fold
 
 MOST_TERMS = 64
-_WORD = re.compile(r"[a-z]+|[0-9]+")
+_WORD = re.compile(r"[^\W\d_]+|[0-9]+")  # letters of any script
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
