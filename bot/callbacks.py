@@ -22,6 +22,7 @@ class Kind(StrEnum):
     DIALOG = "d"  # the agent waits for an answer
     ANALYSIS = "f"  # an analysis that failed
     LESSONS = "l"  # pages and cards
+    ANNOUNCEMENT = "n"  # what was changed outside the chat
     REMARK = "m"  # a reply that may be a wording or a remark
 
 

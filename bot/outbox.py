@@ -37,6 +37,7 @@ class Message:
     text: str
     entities: tuple[Entity, ...] = ()
     keyboard: Keyboard = ()
+    asks_reply: bool = False  # opens the reply field under it
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ def content(message: Message) -> dict[str, Any]:
         params["entities"] = [entity.as_dict() for entity in message.entities]
     if message.keyboard:
         params["reply_markup"] = markup(message.keyboard)
+    elif message.asks_reply:
+        params["reply_markup"] = {"force_reply": True, "selective": True}
     return params
 
 

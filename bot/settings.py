@@ -19,9 +19,7 @@ class BotSettings(CoreSettings):
     telegram_token_file: Path | None = Field(None, description="file that holds the token instead")
     telegram_base_url: str = Field("https://api.telegram.org/bot", description="Bot API server")
     telegram_base_file_url: str = Field("https://api.telegram.org/file/bot", description="its file server")
-    allowed_users: UserIds = Field(
-        (), description="user ids, comma-separated; the first is the owner"
-    )
+    allowed_users: UserIds = Field((), description="user ids, comma-separated; the first is the owner")
     allowed_chats: UserIds = Field((), description="group ids it works in; none: private chats only")
     approvers: UserIds = Field((), description="user ids who decide on lessons; none: all allowed")
     silence_s: Seconds = Field(300, description="a run silent for so long is asked about")

@@ -8,9 +8,10 @@ Telegram.
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
-from telegram.ext import Application, CallbackContext
+from telegram.ext import Application, CallbackContext, JobQueue
 
 from bot.api import Api
 from bot.settings import BotSettings
@@ -57,7 +58,14 @@ class Release:
     session: SessionId
 
 
-Signal = Stop | Steer | Answer | Forget | Release
+@dataclass(frozen=True, slots=True)
+class ShowOutput:
+    """Show the last thing the agent of a session did or said."""
+
+    session: SessionId
+
+
+Signal = Stop | Steer | Answer | Forget | Release | ShowOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +105,12 @@ class Desk:
     settings: BotSettings
     clock: Clock
     ids: Ids
+    project: Path
     username: str = ""
 
 
-class Context(CallbackContext[Api, dict[object, object], dict[object, object], dict[str, Desk]]):
+class Context(CallbackContext[Api, dict[object, object], dict[object, object], dict[object, object]]):
     """The context of our handlers."""
-
-    @property
-    def desk(self) -> Desk:
-        """Give settings, clock and ids."""
-        return self.application.bot_data["desk"]
 
     def commit(self, effect: Effect) -> None:
         """Hand over the one thing this update does."""
@@ -118,4 +122,5 @@ async def remember_error(_update: object, context: Context) -> None:
     _turn.get().error = cast(BaseException, context.error)
 
 
-App = Application[Api, Context, dict[object, object], dict[object, object], dict[str, Desk], None]
+_Nothing = dict[object, object]
+App = Application[Api, Context, _Nothing, _Nothing, _Nothing, JobQueue[Context]]

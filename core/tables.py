@@ -211,6 +211,10 @@ class Outbox(Protocol):
         """Give the messages known by that ref, first sent first."""
         ...
 
+    def newest(self, lane: str) -> Receipt | None:
+        """Give the message sent last in a lane."""
+        ...
+
     def ref_of(self, lane: str, external: str) -> str | None:
         """Give what a message in that lane is about."""
         ...

@@ -110,7 +110,8 @@ class Analysis:
     """The one analysis of a vote (or of a remark on its card).
 
     `due` is when an open one starts by itself (seconds since the epoch). `tries` counts starts that a restart
-    cut off. `remark` is what the person asked to be reworded with. `proposal` is what came of it.
+    cut off. `remark` is what the person asked to be reworded with. `proposal` is what came of it; `lesson` the
+    one that says it already; `note` the one line why there is nothing to learn.
     """
 
     id: str
@@ -122,4 +123,6 @@ class Analysis:
     remark: str = ""
     sharpen: LessonId | None = None
     proposal: ProposalId | None = None
+    lesson: LessonId | None = None
+    note: str = ""
     error: str = ""

@@ -8,6 +8,7 @@ from typing import Final
 from core.model.lesson import Domain
 from core.rules import context as rules
 from core.rules.context import Block, Budgets
+from core.settings import CoreSettings
 from core.tables import CoreTx
 
 LANGUAGE: Final = "block_language"  # the setting: one language for every surface, so the bytes are the same
@@ -22,6 +23,12 @@ def language(tx: CoreTx) -> str:
 def file_name(domain: Domain) -> str:
     """Name the file with the lessons of one domain."""
     return f"domain-{domain.value}.md"
+
+
+def shown(folder: Path) -> str:
+    """Give a folder as an agent of the same user reads it: from the home folder where it is in there."""
+    home = Path.home()
+    return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
 
 
 def block(
@@ -43,6 +50,17 @@ def block(
     files = {domain: f"{folder}/{file_name(domain)}" for domain in rules.on_demand(active)}
     told = rules.told_to(active, project)
     return rules.render(told, domain_files=files, language=language, budgets=budgets)
+
+
+def budgets_of(settings: CoreSettings) -> Budgets:
+    """Give the sizes of the block's sections that are set."""
+    return Budgets(settings.max_lesson_chars, settings.max_injected, settings.max_injected_chars)
+
+
+def current(tx: CoreTx, project: str | None, settings: CoreSettings, *, is_off: bool = False) -> Block:
+    """Render what the next run in that project is told, as store and settings make it on every surface."""
+    folder, budgets = shown(settings.context_folder), budgets_of(settings)
+    return block(tx, project, language(tx), is_off, folder=folder, budgets=budgets)
 
 
 def domain_files(tx: CoreTx, language: str, *, lesson_chars: int = Budgets().lessons_chars) -> dict[str, str]:

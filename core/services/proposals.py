@@ -41,7 +41,14 @@ class Decision:
     lesson: Lesson | None = None
 
 
-def propose(tx: CoreTx, finding: Finding, basis: Basis, now: float, who: str = "analyst") -> Proposal:
+def propose(
+    tx: CoreTx,
+    finding: Finding,
+    basis: Basis,
+    now: float,
+    who: str = "analyst",
+    surface: str = "analysis",
+) -> Proposal:
     """Put a finding before the people; a second one of the same key gives the first.
 
     Raises Invalid (nothing to propose, rule empty or too long, lesson out of reach).
@@ -56,7 +63,7 @@ def propose(tx: CoreTx, finding: Finding, basis: Basis, now: float, who: str = "
         proposal = _on_lesson(tx, proposal, finding, basis)
     proposal = replace(proposal, id=tx.proposals.next_id())
     tx.proposals.put(proposal)
-    log(tx, By(who, now, "analysis"), "propose", proposal.id, finding.verdict)
+    log(tx, By(who, now, surface), "propose", proposal.id, finding.verdict)
     return proposal
 
 

@@ -197,6 +197,41 @@ def clear(tx: CoreTx, session: SessionId) -> list[Prompt]:
     return dropped
 
 
+def sessions_with_work(tx: CoreTx) -> list[SessionId]:
+    """Give the sessions in which a prompt waits, each once."""
+    return list(dict.fromkeys(prompt.session for prompt in tx.runs.prompts(PromptState.QUEUED)))
+
+
+def held_until(tx: CoreTx, session: SessionId) -> float | None:
+    """Give when a prompt that is held back for a following part may run; None where nothing is held."""
+    if need_session(tx, session).is_paused:
+        return None
+    first = next(iter(tx.runs.queued(session)), None)
+    return first.not_before if first is not None else None
+
+
+def prompt_of(tx: CoreTx, run: Run) -> Prompt | None:
+    """Give the prompt a run was made of."""
+    states = (PromptState.RUNNING, PromptState.INTERRUPTED, PromptState.DONE)
+    return next((p for state in states for p in tx.runs.prompts(state) if p.run == run.id), None)
+
+
+def replace_queued(tx: CoreTx, session: SessionId, message: str, text: str) -> bool:
+    """Put an edited message in the place of the one that still waits; say whether one did."""
+    for prompt in tx.runs.queued(session):
+        if prompt.message == message:
+            tx.runs.put_prompt(replace(prompt, text=text))
+            return True
+    return False
+
+
+def join(tx: CoreTx, prompt: Prompt, text: str, now: float, hold_s: float) -> Prompt:
+    """Add a following part to a prompt that is held for it (a paste that the client split)."""
+    joined = replace(prompt, text=prompt.text + text, not_before=now + hold_s)
+    tx.runs.put_prompt(joined)
+    return joined
+
+
 def last_run(tx: CoreTx, session: SessionId) -> Run | None:
     """Give the newest run of a session that has ended: what `/good` and `/bad` are about."""
     runs = tx.runs.of_session(session, _LOOK_BACK)

@@ -79,6 +79,9 @@ class SqlOutbox:
     def receipts(self, ref: str) -> list[Receipt]:
         return self._receipts.many("receipt_of", ref=ref)
 
+    def newest(self, lane: str) -> Receipt | None:
+        return self._receipts.one("receipt_newest", lane=lane)
+
     def ref_of(self, lane: str, external: str) -> str | None:
         ref: str | None = scalar(self._connection, "receipt_ref", lane=lane, external=external)
         return ref

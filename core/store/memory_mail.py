@@ -88,13 +88,15 @@ class MemoryOutbox(Table):
     def lanes(self) -> list[str]:
         return list(dict.fromkeys(row.lane for row in self._rows.values() if row.state in _UNSENT))
 
-    def start(self, seq: int) -> None:
+    def start(self, seq: int, body: str) -> None:
         row = self._rows[seq]
-        self._rows[seq] = replace(row, state=MailState.SENDING, attempts=row.attempts + 1)
+        self._rows[seq] = replace(row, state=MailState.SENDING, attempts=row.attempts + 1, body=body)
 
-    def delay(self, seq: int, not_before: float, error: str) -> None:
+    def delay(self, seq: int, body: str, not_before: float, error: str) -> None:
         row = self._rows[seq]
-        self._rows[seq] = replace(row, state=MailState.WAITING, not_before=not_before, error=error)
+        self._rows[seq] = replace(
+            row, state=MailState.WAITING, not_before=not_before, error=error, body=body
+        )
 
     def finish(self, seq: int, receipt: Receipt | None = None) -> None:
         self._rows[seq] = replace(self._rows[seq], state=MailState.DONE, body="")
@@ -122,6 +124,10 @@ class MemoryOutbox(Table):
     def receipts(self, ref: str) -> list[Receipt]:
         found = [receipt for receipt in self._receipts.values() if receipt.ref == ref]
         return sorted(found, key=lambda receipt: receipt.seq)
+
+    def newest(self, lane: str) -> Receipt | None:
+        here = [receipt for receipt in self._receipts.values() if receipt.lane == lane]
+        return max(here, key=lambda receipt: receipt.seq, default=None)
 
     def ref_of(self, lane: str, external: str) -> str | None:
         receipt = self._receipts.get((lane, external))
@@ -151,6 +157,10 @@ class MemoryButtons(Table):
 
     def put(self, button: Button) -> None:
         self._buttons[button.id] = button
+
+    def of(self, ref: str, kind: str) -> Button | None:
+        found = [button for button in self._buttons.values() if (button.ref, button.kind) == (ref, kind)]
+        return max(found, key=lambda each: (each.created, each.version, each.id), default=None)
 
     def get(self, id: str) -> Button | None:
         return self._buttons.get(id)

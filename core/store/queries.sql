@@ -175,6 +175,9 @@ ON CONFLICT (lane, external) DO UPDATE SET ref = excluded.ref, seq = excluded.se
 -- name: receipt_of
 SELECT * FROM receipt WHERE ref = :ref ORDER BY seq;
 
+-- name: receipt_newest
+SELECT * FROM receipt WHERE lane = :lane ORDER BY seq DESC LIMIT 1;
+
 -- name: receipt_ref
 SELECT ref FROM receipt WHERE lane = :lane AND external = :external;
 

@@ -53,7 +53,8 @@ CREATE INDEX proposal_feedback ON proposal (feedback);
 
 CREATE TABLE analysis (
   id TEXT PRIMARY KEY, feedback TEXT NOT NULL, run TEXT, state TEXT NOT NULL, due REAL NOT NULL,
-  tries INTEGER NOT NULL, remark TEXT NOT NULL, sharpen TEXT, proposal TEXT, error TEXT NOT NULL
+  tries INTEGER NOT NULL, remark TEXT NOT NULL, sharpen TEXT, proposal TEXT, lesson TEXT, note TEXT NOT NULL,
+  error TEXT NOT NULL
 ) STRICT;
 CREATE INDEX analysis_state ON analysis (state, due);
 CREATE INDEX analysis_feedback ON analysis (feedback);
@@ -111,6 +112,7 @@ CREATE TABLE receipt (
   PRIMARY KEY (lane, external)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX receipt_ref ON receipt (ref, seq);
+CREATE INDEX receipt_lane ON receipt (lane, seq);
 
 CREATE TABLE button (
   id TEXT PRIMARY KEY, kind TEXT NOT NULL, lane TEXT NOT NULL, payload TEXT NOT NULL, ref TEXT NOT NULL,

@@ -1,0 +1,166 @@
+"""The bot's composition root: everything that runs, put together once.
+
+getUpdates → inbox → lanes → handler's effect (one transaction) → outbox → sender
+                          ↘ prompts → runner → host → agent → answer ↗
+                          ↘ votes → analyses → analyst → proposal card ↗
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from telegram import Update
+from telegram.ext import (
+    ApplicationBuilder,
+    CallbackQueryHandler,
+    ContextTypes,
+    MessageHandler,
+    TypeHandler,
+    filters,
+)
+
+from bot import announcer
+from bot.analyses import Analyses
+from bot.announcer import Announcer
+from bot.api import Api
+from bot.auth import Guard
+from bot.dispatch import Command, Dispatcher, Routes
+from bot.handlers import lessons, prompts, proposals, sessions, start, votes
+from bot.host import Works
+from bot.inbox import Poller
+from bot.jobs import Jobs
+from bot.lanes import Lanes
+from bot.locales import say
+from bot.pace import Pace
+from bot.runner import Runner
+from bot.sender import Sender
+from bot.settings import BotSettings
+from bot.turn import App, Context, Desk, Signal, remember_error
+from core.app import Core
+from core.model.run import Session
+from core.ports import AgentSpec, Probe, ignore
+from core.settings import project_of
+
+GUARD_GROUP = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """Everything that runs."""
+
+    app: App
+    poller: Poller
+    lanes: Lanes
+    sender: Sender
+    runner: Runner
+    analyses: Analyses
+    announcer: Announcer
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for part in (self.sender, self.lanes, self.runner, self.analyses, self.announcer, self.poller):
+                group.create_task(part.run(), name=type(part).__name__.lower())
+
+
+def routes() -> Routes:
+    """Give the one table of everything the chat understands."""
+    commands: list[Command] = [
+        *sessions.COMMANDS,
+        *lessons.COMMANDS,
+        *votes.COMMANDS,
+        Command("start", "hidden", start.start),
+    ]
+    commands.append(Command("help", "daily", start.helper(commands), is_in_menu=True))
+    return Routes(
+        commands=commands,
+        replies={**votes.REPLIES, **proposals.REPLIES, **lessons.REPLIES, **prompts.REPLIES},
+        taps={
+            **votes.TAPS,
+            **proposals.TAPS,
+            **lessons.TAPS,
+            **sessions.TAPS,
+            **prompts.TAPS,
+            **announcer.TAPS,
+        },
+        prompt=proposals.bare_word,
+        edited=prompts.edited,
+        agent_button=prompts.use_agent_button,
+    )
+
+
+def _application(api: Api, dispatcher: Dispatcher, settings: BotSettings) -> App:
+    kinds = ContextTypes(context=Context)
+    app = cast(App, ApplicationBuilder().bot(api).updater(None).context_types(kinds).build())
+    app.add_handler(TypeHandler(Update, Guard(settings).check), group=GUARD_GROUP)
+    app.add_handler(CallbackQueryHandler(dispatcher.on_tap))
+    app.add_handler(MessageHandler(filters.UpdateType.MESSAGE, dispatcher.on_message))
+    app.add_handler(MessageHandler(filters.UpdateType.EDITED_MESSAGE, dispatcher.on_edit))
+    app.add_error_handler(remember_error)
+    return app
+
+
+@asynccontextmanager
+async def open_bot(
+    core: Core, settings: BotSettings, username: str, api: Api, *, probe: Probe = ignore
+) -> AsyncIterator[Bot]:
+    """Put the bot together over an open core and an initialised connection to Telegram."""
+    project = Path(project_of(settings.project or Path.cwd()))
+    desk = Desk(settings, core.clock, core.ids, project, username)
+    sender = Sender(core.store, api, core.clock, probe, Pace(time.monotonic))
+    app = _application(api, Dispatcher(desk, routes()), settings)
+
+    def spec_of(session: Session, is_trusted: bool) -> AgentSpec:
+        return replace(
+            core.spec(Path(session.project)),
+            session_file=settings.home / "sessions" / f"{session.id}.jsonl",
+            context_file=settings.context_folder / f"session-{session.id}.md",
+            model=session.model,
+            is_project_trusted=is_trusted,
+        )
+
+    works = Works(
+        core.store,
+        core.runner,
+        sender,
+        core.clock,
+        core.ids,
+        probe,
+        settings,
+        spec_of,
+        time.monotonic,
+        (settings.token(),),
+    )
+    runner = Runner(works)
+    analyses = Analyses(core.store, core.analyst, sender, core.clock, core.ids, probe, core.spec)
+
+    def after(lane: str, signals: tuple[Signal, ...]) -> None:
+        sender.wake(lane)
+        runner.wake()
+        analyses.wake()
+        for signal in signals:
+            runner.signal(signal)
+
+    lanes = Lanes(core.store, app, core.clock, probe, after)
+    poller = Poller(core.store, api, core.clock, probe, lanes.put, lanes.answer_full)
+    assert app.job_queue is not None, "installed with the extra job-queue"
+    Jobs(core.store, sender, desk).schedule(app.job_queue)
+    async with app:
+        await app.start()
+        try:
+            yield Bot(app, poller, lanes, sender, runner, analyses, Announcer(core.store, sender, desk))
+        finally:
+            await app.stop()
+
+
+def menu(language: str) -> list[dict[str, str]]:
+    """Give the commands of the menu in a language, as setMyCommands takes them."""
+    return [
+        {"command": command.name, "description": say(f"command.{command.name}", language)}
+        for command in routes().commands
+        if command.is_in_menu
+    ]

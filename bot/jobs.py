@@ -1,0 +1,86 @@
+"""Scheduled work: buttons that change by themselves, reminders, what may be forgotten.
+
+APScheduler runs it through the Application's JobQueue; each job is one transaction, safe to run twice. What
+was missed while we were away is done at the next start: every rule reads the store and not the schedule.
+"""
+
+from collections.abc import Callable, Coroutine
+
+import structlog
+from telegram.ext import JobQueue
+
+from bot import cards
+from bot.inbox import KEPT_S
+from bot.outbox import BUTTON_LIFETIME_S
+from bot.sender import Sender
+from bot.turn import Context, Desk
+from core.errors import StoreError
+from core.model.proposal import State
+from core.ports import Store
+from core.rules import approval
+from core.services import proposals
+from core.tables import Tx
+
+log = structlog.get_logger()
+
+OFTEN_S, RARELY_S = 30, 3600
+
+Work = Callable[[Tx], None]
+
+
+class Jobs:
+    """Knows what is to be done when."""
+
+    def __init__(self, store: Store, sender: Sender, desk: Desk) -> None:
+        self._store, self._sender, self._desk = store, sender, desk
+
+    def schedule(self, queue: "JobQueue[Context]") -> None:
+        """Put every job on the schedule; each runs alone and is made up for once when late."""
+        once = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+        for name, work, every_s in (
+            ("quiet undo", self.retire_undo, OFTEN_S),
+            ("remind and expire", self.remind, RARELY_S),
+            ("forget", self.forget, RARELY_S),
+        ):
+            queue.run_repeating(
+                self._job(name, work), every_s, first=5, name=name, job_kwargs={"id": name, **once}
+            )
+
+    def _job(self, name: str, work: Work) -> Callable[[Context], Coroutine[None, None, None]]:
+        async def run(_context: Context) -> None:
+            try:
+                await self._store.write(work)
+                for lane in await self._store.read(lambda tx: tx.outbox.lanes()):
+                    self._sender.wake(lane)
+            except StoreError as error:
+                log.warning("job failed, tried again later", job=name, error=str(error))
+
+        return run
+
+    def retire_undo(self, tx: Tx) -> None:
+        """Turn Undo into Disable on cards decided more than ten minutes ago, once each."""
+        now = self._desk.clock.now()
+        for item in tx.proposals.all():
+            if item.state not in (State.APPROVED, State.REJECTED) or item.decided_at is None:
+                continue
+            age, mark = now - item.decided_at, f"undo:{item.id}:{item.version}"
+            if approval.UNDO_S < age < approval.UNDO_S + RARELY_S and tx.settings.get(mark) is None:
+                tx.settings.put(mark, "retired")
+                cards.refresh(tx, self._desk.ids, item, now)
+
+    def remind(self, tx: Tx) -> None:
+        """Remind of undecided proposals once, after two days; let them expire after fourteen."""
+        now = self._desk.clock.now()
+        for item in proposals.expire(tx, now):
+            cards.refresh(tx, self._desk.ids, item, now)
+        for item in proposals.remind(tx, now):
+            lane = cards.lane_of(tx, item)
+            if lane is not None:
+                cards.show(tx, self._desk.ids, item, lane, now)
+
+    def forget(self, tx: Tx) -> None:
+        """Forget updates, sent calls and buttons that nobody needs any more."""
+        now = self._desk.clock.now()
+        tx.inbox.prune(now - KEPT_S)
+        tx.outbox.prune(now - BUTTON_LIFETIME_S)
+        tx.buttons.prune(now)

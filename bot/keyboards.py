@@ -1,0 +1,107 @@
+"""Which buttons stand where; pure (product.md 1.2 to 1.4)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from bot.buttons import Button as AgentButton
+from bot.callbacks import Kind, encode
+from bot.locales import say
+from bot.outbox import Key, Keyboard
+from core.model.proposal import Proposal, State, Verdict
+from core.services.feedback import REASONS
+
+Row = tuple[Key, ...]
+_REASON_ROW = 2
+
+
+class VoteState(StrEnum):
+    """What the last row of an answer shows."""
+
+    NONE = "none"
+    UP = "up"
+    REASON = "reason"
+    ANALYSING = "analysing"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class VoteView:
+    """The state of a vote and, when it is done, what came of it."""
+
+    state: VoteState = VoteState.NONE
+    outcome: str = ""
+
+
+def votes(token: str, view: VoteView, language: str) -> Keyboard:
+    """Give the feedback rows of an answer."""
+
+    def key(label: str, choice: str) -> Key:
+        return Key(label, encode(Kind.VOTE, token, choice))
+
+    is_down = view.state not in (VoteState.NONE, VoteState.UP)
+    up = key("👍•" if view.state is VoteState.UP else "👍", "up")
+    down = key("👎•" if is_down else "👎", "down")
+    rows: list[Row] = [(up, down)]
+    match view.state:
+        case VoteState.REASON:
+            reasons = [key(say(f"reason.{name}", language), name) for name in REASONS]
+            reasons += [key(say(f"reason.{name}", language), name) for name in ("other", "note")]
+            rows += [tuple(reasons[i : i + _REASON_ROW]) for i in range(0, len(reasons), _REASON_ROW)]
+        case VoteState.ANALYSING:
+            rows.append((key(say("vote.analysing", language), "wait"),))
+        case VoteState.DONE:
+            rows.append((key(view.outcome, "outcome"),))
+        case _:
+            pass
+    return tuple(rows)
+
+
+def hidden(token: str, rows: list[list[AgentButton]], used: set[str]) -> Keyboard:
+    """Give the agent's own buttons; a used one says so."""
+    shown, number = [], 0
+    for row in rows:
+        keys = []
+        for button in row:
+            label = f"✓ {button.text}" if str(number) in used else button.text
+            keys.append(Key(label, encode(Kind.AGENT, token, str(number)), button.style))
+            number += 1
+        shown.append(tuple(keys))
+    return tuple(shown)
+
+
+def proposal(item: Proposal, token: str, language: str, *, is_undoable: bool = False) -> Keyboard:
+    """Give the buttons of a proposal in the state it is in."""
+
+    def key(name: str, choice: str, **values: object) -> Key:
+        return Key(say(f"button.{name}", language, **values), encode(Kind.PROPOSAL, token, choice))
+
+    match item.state:
+        case State.PENDING if item.verdict is Verdict.HARMFUL:
+            return ((key("disable", "approve"), key("reword", "edit"), key("keep", "reject")),)
+        case State.PENDING:
+            return _pending(item, key)
+        case State.APPROVED:
+            after = key("undo", "undo") if is_undoable else key("disable", "off")
+            again = (key("try_again", "again"),) if item.run else ()
+            return ((after, *again),) if item.verdict is not Verdict.HARMFUL or is_undoable else ()
+        case State.REJECTED if is_undoable:
+            return ((key("undo", "undo"),),)
+        case _:
+            return ()
+
+
+class _KeyMaker(Protocol):
+    def __call__(self, name: str, choice: str, **values: object) -> Key: ...
+
+
+def _pending(item: Proposal, key: _KeyMaker) -> Keyboard:
+    rows: list[Row] = [
+        (key("approve", "approve"), key("edit", "edit"), key("reject", "reject")),
+        (key(f"scope_{item.scope.value}", "scope"), key("domain", "domain", domain=item.domain.value)),
+    ]
+    if item.verdict is Verdict.MERGE and item.lesson:
+        rows.append((key("separate", "separate"),))
+    if item.remark:
+        rows.append((key("reword_remark", "remark"),))
+    return tuple(rows)

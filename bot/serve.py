@@ -1,0 +1,124 @@
+"""`auto-improve run`: settings, lock, core, bot, and a clean end."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import structlog
+from telegram.error import InvalidToken, NetworkError
+
+from bot.api import Api, TelegramError, make_api
+from bot.app import menu, open_bot
+from bot.logs import configure
+from bot.settings import BotSettings
+from core.app import open_core
+from core.cli.speech import tell
+from core.errors import SettingsError
+from core.ports import Probe, ignore
+from core.settings import load
+
+log = structlog.get_logger()
+
+STOP_S = 4.0  # SIGTERM to exit stays under five seconds (reliability.md D16)
+_FIRST_PAUSE_S, _MAX_PAUSE_S = 0.5, 30.0
+
+
+@click.command("run", help=tell("help.run"))
+def run() -> None:
+    """Run the bot until it is told to stop."""
+    settings = load(BotSettings)
+    serve(settings)
+
+
+def serve(settings: BotSettings, probe: Probe = ignore) -> None:
+    """Run the bot until SIGTERM or SIGINT. Raises SettingsError and what opening the store raises."""
+    token = settings.token()
+    if not settings.allowed_users:
+        raise SettingsError("settings.missing", name="AUTO_IMPROVE_ALLOWED_USERS")
+    configure(settings.log_level, (token,))
+    _protect()
+    with _only_one(settings.home, token):
+        asyncio.run(_serve(settings, token, probe))
+
+
+async def _serve(settings: BotSettings, token: str, probe: Probe) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    api = make_api(token, settings.telegram_base_url, settings.telegram_base_file_url)
+    async with open_core(settings) as core:
+        username = await _until_known(api, stop)
+        if username is None:
+            return
+        async with open_bot(core, settings, username, api, probe=probe) as bot:
+            running = asyncio.create_task(bot.run(), name="bot")
+            stopping = asyncio.create_task(stop.wait(), name="stop signal")
+            menus = asyncio.create_task(_publish_menu(api), name="menu")
+            log.info("running", bot=f"@{username}", store=str(settings.store_path))
+            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            log.info("stopping")
+            for task in (running, stopping, menus):
+                task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, TimeoutError):
+                async with asyncio.timeout(STOP_S):
+                    await asyncio.gather(running, stopping, menus, return_exceptions=True)
+            if running.done() and not running.cancelled() and running.exception() is not None:
+                raise running.exception() or RuntimeError
+
+
+async def _until_known(api: Api, stop: asyncio.Event) -> str | None:
+    """Ask Telegram who we are, as long as it takes; None when we are told to stop first."""
+    pause = _FIRST_PAUSE_S
+    while not stop.is_set():
+        try:
+            await api.initialize()
+            return api.username
+        except InvalidToken as error:
+            log.error("Telegram does not know this token: check it, or take a new one", error=str(error))
+        except NetworkError as error:
+            log.warning("cannot reach Telegram", error=str(error), pause_s=pause)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await stop.wait()
+        pause = min(_MAX_PAUSE_S, pause * 2)
+    return None
+
+
+async def _publish_menu(api: Api) -> None:
+    """Publish the menu of commands in both languages; the bot works without it."""
+    try:
+        await api.call("setMyCommands", {"commands": menu("en")})
+        await api.call("setMyCommands", {"commands": menu("fr"), "language_code": "fr"})
+    except TelegramError as error:
+        log.warning("menu not published", error=str(error))
+
+
+@contextmanager
+def _only_one(home: Path, token: str) -> Iterator[None]:
+    """Hold the lock of this bot: two of them would each get half of the messages (P8)."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    bot_id = token.partition(":")[0]
+    descriptor = os.open(home / f"bot-{bot_id}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SettingsError("settings.already_running", home=home) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _protect() -> None:
+    """Keep the token out of the agent's reach: no other process may read our memory or environment (S8)."""
+    import ctypes  # noqa: PLC0415 -- only where a bot runs
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
