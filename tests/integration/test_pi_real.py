@@ -3,8 +3,11 @@
 import asyncio
 import json
 import os
+import pickle
 import shutil
 import signal
+import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +18,7 @@ import pytest
 from core.agents.environment import allowed_env
 from core.agents.pi.runner import EXTENSION, PiRunner
 from core.agents.pi.session import PiSession
+from core.agents.reaping import reap_strays
 from core.errors import AgentDied, AgentRefused
 from core.events import (
     Asked,
@@ -96,6 +100,17 @@ class Desk:
             yield session
         finally:
             await session.close()
+
+    def mark(self) -> str:
+        """Mark every process of this Pi with the test's own folder; give what to look for."""
+        self.spec = replace(self.spec, env={**self.spec.env, "TEST_FOLDER": str(self.folder)})
+        return f"TEST_FOLDER={self.folder}"
+
+    async def until_running(self, mark: str, count: int) -> None:
+        """Wait until so many processes run."""
+        async with asyncio.timeout(30):
+            while marked_processes(mark) < count:
+                await asyncio.sleep(0.05)
 
     def extend(self, code: str) -> None:
         """Start Pi with one more extension."""
@@ -412,19 +427,65 @@ async def test_a_permission_denied_is_an_error_of_the_tool_in_the_run(desk: Desk
 
 async def test_nothing_survives_a_pi_that_is_killed(desk: Desk) -> None:
     """SIGKILL in mid run with a background job of the model's: the run fails, survivors are 0."""
-    own = f"TEST_FOLDER={desk.folder}"
-    desk.spec = replace(desk.spec, env={**desk.spec.env, "TEST_FOLDER": str(desk.folder)})
+    own = desk.mark()
     desk.stub.set_script(script(leave=bash("echo $PPID > pid; setsid sleep 300 & exec sleep 200")))
     async with desk.session() as session:
         await session.prompt("leave")
-        async with asyncio.timeout(20):
-            while marked_processes(own) < 3:
-                await asyncio.sleep(0.05)
+        await desk.until_running(own, 3)
         os.kill(int((desk.spec.cwd / "pid").read_text()), signal.SIGKILL)
         ended = (await follow(session))[-1]
         await session.close()
 
     assert ended == Ended(Outcome.FAILED, "", "the agent died (exit code -9)")
+    assert marked_processes(own) == 0
+
+
+async def test_a_frozen_pi_is_stopped_within_5_s(desk: Desk) -> None:
+    """It reads nothing any more: SIGSTOP stands for a wedged event loop."""
+    own = desk.mark()
+    desk.stub.set_script(script(leave=bash("echo $PPID > pid; exec sleep 200")))
+    async with desk.session() as session:
+        await session.prompt("leave")
+        await desk.until_running(own, 2)
+        os.kill(int((desk.spec.cwd / "pid").read_text()), signal.SIGSTOP)
+        began = time.monotonic()
+        await session.abort()
+        took_s = time.monotonic() - began
+        ended = (await follow(session))[-1]
+
+    assert took_s < 5
+    assert ended == Ended(Outcome.STOPPED)
+    assert marked_processes(own) == 0
+
+
+OWNER = """
+import asyncio, pickle, sys
+from core.agents.pi.runner import PiRunner
+async def main():
+    session = await PiRunner().open(pickle.loads(bytes.fromhex(sys.argv[1])))
+    await session.prompt("leave")
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+
+
+async def test_nothing_survives_a_bot_that_is_killed_once_it_has_started_again(desk: Desk) -> None:
+    """kill -9 of the owner: Pi leaves by itself, the next start reaps the rest; survivors are counted."""
+    own = desk.mark()
+    desk.stub.set_script(script(leave=bash("setsid sleep 300 & exec sleep 200")))
+    told = pickle.dumps(desk.spec).hex()
+    owner = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", OWNER, told, cwd=Path(__file__).parents[2]
+    )
+    try:
+        await desk.until_running(own, 3)
+    finally:
+        owner.kill()
+        await owner.wait()
+
+    left = await asyncio.to_thread(reap_strays)
+
+    assert left == 0
     assert marked_processes(own) == 0
 
 
