@@ -33,12 +33,20 @@ class CoreSettings(BaseSettings):
     home: Path = Field(Path(DEFAULT_HOME), description="folder of store, context files, spool, mirror, logs")
     project: Path | None = Field(None, description="folder the agent works in; default: working directory")
     project_roots: Paths = Field((), description="folders /project may go to, comma-separated")
-    agent: str = Field("pi", pattern=r"^[A-Za-z0-9][\w.-]*$", description="pi, scripted or a registered one")
+    agent: str = Field(
+        "pi", pattern=r"^[A-Za-z0-9][\w.-]*$", description="pi, scripted or a registered agent"
+    )
     pi_command: Words = Field(("pi",), description="command line that starts Pi, split as a shell would")
     agent_env: Words = Field((), description="further variables the agent may see, comma-separated names")
-    trust_project: Literal["ask", "on", "off"] = Field("ask", description="let Pi load a project's .pi")
-    language: Literal["auto", "en", "fr"] = Field("auto", description="of the chat; auto: the sender's")
-    analyst: Literal["agent", "model", "rules"] = Field("agent", description="who analyses a 👎")
+    trust_project: Literal["ask", "on", "off"] = Field(
+        "ask", description="whether Pi loads a project's .pi folder: ask in the chat, on, off"
+    )
+    language: Literal["auto", "en", "fr"] = Field(
+        "auto", description="language of the chat: auto (the sender's), en, fr"
+    )
+    analyst: Literal["agent", "model", "rules"] = Field(
+        "agent", description="who analyses a 👎: agent, model or rules"
+    )
     analyst_model: str | None = Field(None, description="model of the analyst, where it is `model`")
     analysis_delay_s: Seconds = Field(20, description="wait for a reason before the analysis; 0: at once")
     min_failures: Count = Field(2, description="failures before a pattern becomes a candidate")
@@ -51,7 +59,9 @@ class CoreSettings(BaseSettings):
     learning_retention_days: Days = Field(90, description="days that undecided patterns are kept")
     min_failures_for_skill: Count = Field(3, description="failures before a skill is offered")
     min_events_for_skill: Count = Field(5, description="events before a skill is offered")
-    skills_subdir: str = Field("skills", pattern=r"^[\w.-]*\w[\w.-]*$", description="of skills, in HOME")
+    skills_subdir: str = Field(
+        "skills", pattern=r"^[\w.-]*\w[\w.-]*$", description="folder of skills, in HOME"
+    )
     max_skill_body_chars: Count = Field(2000, description="characters of a skill's body")
     candidates: bool = Field(True, description="show unaccepted candidates to agents the bot hosts, tagged")
     mirror: bool = Field(True, description="write the exchange files to HOME/mirror; edits become proposals")
