@@ -1,6 +1,8 @@
 """Which class an error text belongs to (learning.md 5.1)."""
 
 import re
+from collections.abc import Callable
+from functools import cache
 
 from core.model.trace import ErrorClass
 
@@ -80,7 +82,7 @@ _PATTERNS: dict[ErrorClass, str] = {
         | conflicting\ dependenc
         | ResolutionImpossible | index\.lock | could\ not\ (?:get|acquire|obtain)\ (?:a\ )?lock
         | patch\ does\ not\ apply
-        | Hunk\ \#\d+\ FAILED | port\ is\ already\ allocated | needs\ merge | unmerged\ files
+        | Hunk\ \x23\d+\ FAILED | port\ is\ already\ allocated | needs\ merge | unmerged\ files
         | Could\ not\ find\ the\ exact\ text | is\ being\ used\ by\ another\ process
         | Resource\ temporarily\ unavailable""",
     ErrorClass.NETWORK: r"""
@@ -95,14 +97,11 @@ _PATTERNS: dict[ErrorClass, str] = {
         | The\ requested\ URL\ returned\ error:\ 5\d\d | 50[234]\ (?:Bad|Service|Gateway) | i/o\ timeout
         | socket\ hang\ up""",
 }
-_COMPILED = {
-    kind: re.compile(pattern, re.IGNORECASE | re.MULTILINE | re.VERBOSE)
-    for kind, pattern in _PATTERNS.items()
-}
+_GENERAL = r"""
+    ^(?:error|fatal|panic|\w*Error|\w*Exception)\b.* | \bERR!.* | \berror:.*"""
 _EXCEPTION = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Expired|Interrupt|Exit)\b.*", re.MULTILINE)
-_GENERAL = re.compile(
-    r"^(?:error|fatal|panic|\w*Error|\w*Exception)\b.*|\bERR!.*|\berror:.*", re.IGNORECASE | re.MULTILINE
-)
+_EVIDENCE_LIMIT = 200
+_SPACE = re.compile(r"\\ |\s+")
 
 
 def classify(text: str, exit_code: int | None) -> ErrorClass:
@@ -113,18 +112,40 @@ def classify(text: str, exit_code: int | None) -> ErrorClass:
     if exit_code in _BY_STATUS:
         return _BY_STATUS[exit_code]
     spoken = _last_exception(text) or text
-    return next((kind for kind, pattern in _COMPILED.items() if pattern.search(spoken)), ErrorClass.OTHER)
+    return next((kind for kind, find in _finders().items() if find(spoken)), ErrorClass.OTHER)
 
 
 def find_evidence(text: str) -> str | None:
     """Find the line part that says what went wrong; None where no error is told."""
     if exception := _last_exception(text):
         return exception
-    for pattern in _COMPILED.values():
-        if found := pattern.search(text):
-            return found[0]
-    found = _GENERAL.search(text)
-    return found[0] if found else None
+    for find in (*_finders().values(), finder(_GENERAL)):
+        if found := find(text):
+            return found[:_EVIDENCE_LIMIT]
+    return None
+
+
+@cache
+def finder(pattern: str, *, ignores_case: bool = True) -> Callable[[str], str | None]:
+    """Make a search for the first match of a pattern, in which unescaped space means nothing.
+
+    RE2 (google-re2, imported lazily) needs a tenth of the time that `re` takes for such alternatives.
+    """
+    import re2  # noqa: PLC0415 - lazy: not needed at start
+
+    flags = "(?im)" if ignores_case else "(?m)"
+    search = re2.compile(flags + _SPACE.sub(lambda space: " " if space[0] == "\\ " else "", pattern)).search
+
+    def find(text: str) -> str | None:
+        match = search(text)
+        return str(match[0]) if match else None
+
+    return find
+
+
+@cache
+def _finders() -> dict[ErrorClass, Callable[[str], str | None]]:
+    return {kind: finder(pattern) for kind, pattern in _PATTERNS.items()}
 
 
 def _last_exception(text: str) -> str | None:

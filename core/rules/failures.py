@@ -101,17 +101,13 @@ def judge(trace: Trace, output: str | None = None) -> Judgement:
 def complete(trace: Trace, output: str | None = None) -> Trace:
     """Compute what a record lacks: status, verb and error class; a class given for a failure stays."""
     text = trace.snippet if output is None else output
-    if trace.exit_code is None and trace.is_error:
-        trace = replace(trace, exit_code=read_exit_code(text))
+    if trace.exit_code is None and trace.is_error and (exit_code := read_exit_code(text)) is not None:
+        trace = replace(trace, exit_code=exit_code)
     judgement = judge(trace, output)
-    given = trace.error_class if judgement.kind is Kind.FAILURE else None
-    verb = trace.verb or name_verb(trace.tool, trace.cmd, text if judgement.kind is Kind.FAILURE else "")
-    return replace(
-        trace,
-        verb=verb,
-        error_class=given or judgement.error_class,
-        aborted=judgement.kind is Kind.ABORTED,
-    )
+    is_failure = judgement.kind is Kind.FAILURE
+    verb = trace.verb or name_verb(trace.tool, trace.cmd, text if is_failure else "")
+    error_class = (trace.error_class if is_failure else None) or judgement.error_class
+    return trace.complete(verb, trace.exit_code, error_class, aborted=judgement.kind is Kind.ABORTED)
 
 
 def name_verb(tool: str, cmd: str | None, error_text: str = "") -> str | None:
@@ -139,7 +135,7 @@ def excerpt(output: str, limit: int = TEXT_LIMIT) -> str:
 
 
 def _judge_unflagged(trace: Trace, command: Command | None, text: str) -> Judgement:
-    if command and is_red(text) and is_test_run(command):
+    if command and is_test_run(command) and is_red(text):
         return Judgement(Kind.RED_TESTS, ErrorClass.TEST_FAILURE)  # a pipe hides its status
     has_neither = trace.is_error is None and trace.exit_code is None
     if has_neither and (found := classify(text, None)) is not ErrorClass.OTHER:
@@ -179,6 +175,8 @@ def _strip_notes(text: str) -> str:
 
 
 def _shorten(text: str) -> str:
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()  # half characters are none to the patterns
     if len(text) <= _TEXT_LIMIT:
         return text
     return f"{text[: _TEXT_LIMIT // 3]}\n{text[-2 * _TEXT_LIMIT // 3 :]}"

@@ -65,7 +65,7 @@ class PatternKey:
     @property
     def whole(self) -> "PatternKey":
         """Give the key of all classes."""
-        return replace(self, error_class=None)
+        return PatternKey(self.project, self.tool, self.verb)
 
     @classmethod
     def parse(cls, project: str, text: str) -> "PatternKey":

@@ -58,9 +58,25 @@ class _Call:
         return [one for one in self.command.segments if one.weight == NORMAL and not one.is_nested]
 
 
+class _Calls:
+    """The calls of a session, read when looked at: most are near no failure."""
+
+    def __init__(self, traces: Sequence[Trace]) -> None:
+        self.traces = traces
+        self._read: dict[int, _Call] = {}
+
+    def __len__(self) -> int:
+        return len(self.traces)
+
+    def __getitem__(self, place: int) -> _Call:
+        if place not in self._read:
+            self._read[place] = _read(self.traces[place])
+        return self._read[place]
+
+
 def find_recoveries(traces: Sequence[Trace], max_turns: int = MAX_TURNS) -> list[Recovery]:
     """Pair each failure of one session, in order, with the success that did the same job another way."""
-    calls = [_read(trace) for trace in traces]
+    calls = _Calls(traces)
     found = (_recover(calls, place, max_turns) for place, trace in enumerate(traces) if trace.is_failure)
     return [one for one in found if one]
 
@@ -71,12 +87,12 @@ def _read(trace: Trace) -> _Call:
     return _Call(trace, command, resolve_path(directory, trace.project) if directory else trace.project)
 
 
-def _recover(calls: Sequence[_Call], place: int, max_turns: int) -> Recovery | None:
+def _recover(calls: _Calls, place: int, max_turns: int) -> Recovery | None:
     """Choose the strongest relation, then the first success."""
     failure = calls[place]
     best: Recovery | None = None
     for index in _follow(calls, place, max_turns):
-        if not _succeeded(calls[index].trace):
+        if not _succeeded(calls.traces[index]):
             continue
         found = _relate(failure, calls[index]) or _repeat(calls, place, index)
         if found and (best is None or found.relation < best.relation):
@@ -84,11 +100,11 @@ def _recover(calls: Sequence[_Call], place: int, max_turns: int) -> Recovery | N
     return best
 
 
-def _follow(calls: Sequence[_Call], place: int, max_turns: int) -> Iterator[int]:
+def _follow(calls: _Calls, place: int, max_turns: int) -> Iterator[int]:
     """Go through the calls of the same run that could react: of later turns, within reach."""
-    failure = calls[place].trace
+    failure = calls.traces[place]
     for index in range(place + 1, len(calls)):
-        trace = calls[index].trace
+        trace = calls.traces[index]
         if (trace.session, trace.run) != (failure.session, failure.run):
             continue
         distance = trace.turn - failure.turn
@@ -171,14 +187,14 @@ def _targets(call: _Call, segment: Segment | None) -> frozenset[str]:
 # The same command later
 
 
-def _repeat(calls: Sequence[_Call], place: int, index: int) -> Recovery | None:
+def _repeat(calls: _Calls, place: int, index: int) -> Recovery | None:
     """Take what acted between a failure and the success of the same command."""
     failure, success = calls[place], calls[index]
     if not _is_same_command(failure, success):
         return _prepare(failure, success)
     between = [
         one.trace
-        for one in calls[place + 1 : index]
+        for one in (calls[between] for between in range(place + 1, index))
         if one.trace.run == failure.trace.run and one.trace.turn > failure.trace.turn and _acted(one)
     ]
     if not between:

@@ -2,6 +2,7 @@
 
 import re
 
+from core.rules.error_classes import finder
 from core.rules.grammar import Segment
 from core.rules.programs import word_set
 from core.rules.shell import Command
@@ -18,8 +19,7 @@ _VERB = re.compile(
 _SCRIPT = re.compile(r"(?:.*/)?(?:run[-_]?tests?|tests?)\.(?:py|sh|js|ts|rb)")
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|ruby|php|deno|bun|perl")
 
-_RED = re.compile(
-    r"""
+_RED = r"""
     ^=*\ ?(?:\d+\ \w+,\ )*\d+\ (?:failed|errors?)\b[^\n]*\bin\ [\d.]+\ ?s
     | ^FAILED\ \((?:failures|errors|skipped|expected\ failures|unexpected\ successes)= | ^FAILED\ \S+::
     | \b[1-9]\d*\ (?:failing|failed)\b | \bTests:\s+(?:\d+\ \w+,\ )*[1-9]\d*\ failed | ^\s*FAIL\s+\S+
@@ -27,10 +27,7 @@ _RED = re.compile(
     | test\ result:\ FAILED | ^FAILURES! | \d+\ examples?,\ [1-9]\d*\ failures? | ^not\ ok\ \d+
         | Failures:\ [1-9]
     | ^Tests\ run:.*(?:Failures|Errors):\ [1-9] | There\ (?:was|were)\ \d+\ failures? | BUILD\ FAILED.*test
-    | ^\#\ fail\ [1-9] | \bAssertionError\b | \d+\ tests?\ failed
-    """,
-    re.MULTILINE | re.VERBOSE,
-)
+    | ^\#\ fail\ [1-9] | \bAssertionError\b | \d+\ tests?\ failed"""
 _SUMMARY = re.compile(
     r"^=*\ ?.*\d+ (?:passed|failed)\b|^Ran \d+ tests?|^Tests?:\s+.*\d+ (?:passed|failed)"
     r"|test result: (?:ok|FAILED)"
@@ -69,7 +66,7 @@ def is_test_run(command: Command) -> bool:
 
 def is_red(text: str) -> bool:
     """Say whether a test runner reports failing tests in the text."""
-    return _RED.search(text) is not None
+    return finder(_RED, ignores_case=False)(text) is not None
 
 
 def could_not_run(command: Command, exit_code: int | None, text: str) -> bool:
