@@ -87,7 +87,7 @@ def routes() -> Routes:
             **prompts.TAPS,
             **announcer.TAPS,
         },
-        prompt=proposals.bare_word,
+        prompt=proposals.bare_word(otherwise=prompts.prompt),
         edited=prompts.edited,
         agent_button=prompts.use_agent_button,
     )

@@ -5,10 +5,11 @@ from typing import Any
 
 from bot.outbox import address
 from bot.settings import BotSettings
+from bot.turn import Desk
 from core.model.lesson import project_hash
 from core.model.run import Session
 from core.rules.context import Block
-from core.services import context
+from core.services import context, runs
 from core.tables import CoreTx
 
 _TRUST_MARKERS = (".pi", ".agents")
@@ -18,6 +19,15 @@ def language_in(tx: CoreTx, lane: str) -> str:
     """Give the language of the chat: that of the person who wrote last."""
     session = tx.runs.current_session(lane)
     return session.language if session is not None else "en"
+
+
+def session_of(tx: CoreTx, desk: Desk, lane: str, language: str, now: float) -> Session:
+    """Give the chat's session, a new one where there is none; it speaks the language of who writes."""
+    session = tx.runs.current_session(lane)
+    if session is None:
+        agent = desk.settings.agent
+        session = runs.open_session(tx, desk.ids, lane, str(desk.project), agent, language, now)
+    return runs.speak(tx, session.id, language)
 
 
 def settle_block_language(tx: CoreTx, language: str) -> None:

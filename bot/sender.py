@@ -29,7 +29,7 @@ _NO_CHANGE = ("message is not modified", "message to delete not found", "message
 _GONE = (
     "message to edit not found",
     "message can't be edited",
-    "MESSAGE_ID_INVALID",
+    "message_id_invalid",
     "message to react not found",
 )
 _REPEAT_MARK = " ↻"
@@ -187,11 +187,11 @@ class Sender:
             await self._delay(row, body, pause, str(error))
 
     async def _bad_request(self, row: Outgoing, body: dict[str, Any], reason: str) -> None:
-        if any(part in reason for part in _NO_CHANGE):
+        if any(part in reason.lower() for part in _NO_CHANGE):
             await self._write(lambda tx: tx.outbox.finish(row.seq))
-        elif "chat not found" in reason:
+        elif "chat not found" in reason.lower():
             await self._drop(row, reason)
-        elif any(part in reason for part in _GONE):
+        elif any(part in reason.lower() for part in _GONE):
             log.info("message is gone, edit dropped", lane=row.lane, reason=reason)
             await self._write(lambda tx: tx.outbox.finish(row.seq))
         elif (plainer := _plainer(body, reason)) is not None:
@@ -276,7 +276,7 @@ def _close(tx: Tx, lane: str) -> None:
 def _plainer(body: dict[str, Any], reason: str) -> dict[str, Any] | None:
     """Give a plainer form of a refused call (no topic, entities, reply, buttons), None after the last."""
     params = dict(body["params"])
-    if "thread not found" in reason and params.pop("message_thread_id", None) is not None:
+    if "thread not found" in reason.lower() and params.pop("message_thread_id", None) is not None:
         return {**body, "params": params}
     for name in ("entities", "reply_parameters", "reply_markup"):
         if params.pop(name, None) is not None:

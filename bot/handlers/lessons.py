@@ -4,7 +4,6 @@ from bot import chats, delivery, views
 from bot.callbacks import Kind, encode
 from bot.dispatch import Command, Said, Tap
 from bot.draft import Draft
-from bot.handlers.prompts import current_session
 from bot.locales import say
 from bot.outbox import Attachment, Key, Keyboard, Message, attach, edit, post
 from bot.turn import Desk, Reply
@@ -24,7 +23,7 @@ _TOLD_PER_CARD = 12
 
 def show(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     """`/lessons [global|project|domain NAME|inactive|search WORDS|off|on]`."""
-    session = current_session(tx, desk, said)
+    session = chats.session_of(tx, desk, said.lane, said.language, said.now)
     word, _, rest = said.text.partition(" ")
     if word in ("off", "on"):
         runs.switch_lessons(tx, session.id, is_off=word == "off")
@@ -185,7 +184,7 @@ def add(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     if not desk.settings.may_decide(int(said.user)):
         post(tx, said.lane, Message(say("toast.not_approver", said.language)), now=said.now)
         return None
-    session = current_session(tx, desk, said)
+    session = chats.session_of(tx, desk, said.lane, said.language, said.now)
     domain, scope, rule = _placed(said.text)
     if not rule:
         post(tx, said.lane, Message(say("lesson.add_usage", said.language)), now=said.now)
@@ -247,7 +246,7 @@ def why(tx: Tx, desk: Desk, said: Said) -> Reply | None:
 
 def context(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     """`/context`: what the next run will be told, byte for byte."""
-    session = current_session(tx, desk, said)
+    session = chats.session_of(tx, desk, said.lane, said.language, said.now)
     block = chats.block_for(tx, desk.settings, session)
     if not block.text:
         key = "context.off" if session.is_lessons_off else "context.nothing"

@@ -19,19 +19,9 @@ SPLIT_HOLD_S = 1.0
 _QUOTED_CHARS = 300
 
 
-def current_session(tx: Tx, desk: Desk, said: Said) -> Session:
-    """Give the chat's session, a new one where there is none; it speaks the language of who writes."""
-    session = tx.runs.current_session(said.lane)
-    if session is None:
-        session = runs.open_session(
-            tx, desk.ids, said.lane, str(desk.project), desk.settings.agent, said.language, said.now
-        )
-    return runs.speak(tx, session.id, said.language)
-
-
 def prompt(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     """Take a message for the agent; it may be a correction of the answer before it, too."""
-    session = current_session(tx, desk, said)
+    session = chats.session_of(tx, desk, said.lane, said.language, said.now)
     _ask_for_trust(tx, desk, session, said)
     if said.reply_to is None and said.message:
         _take_as_correction(tx, desk, said)

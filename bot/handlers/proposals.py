@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 from bot import cards, delivery
 from bot.callbacks import Kind, encode
-from bot.dispatch import Said, Tap
-from bot.handlers.prompts import prompt
+from bot.dispatch import OnSaid, Said, Tap
 from bot.locales import say
 from bot.outbox import Key, Message, edit, post
 from bot.turn import Desk, Reply
@@ -202,12 +201,16 @@ def reply_wording(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     )
 
 
-def bare_word(tx: Tx, desk: Desk, said: Said) -> Reply | None:
-    """Take a message that replies to nothing: a bare yes or no right under a card decides on it."""
-    item = cards.newest_of(tx, said.lane) if word_of(said.text) is not None else None
-    if item is None or not desk.settings.may_decide(int(said.user)):
-        return prompt(tx, desk, said)
-    return _replied(tx, desk, said, item, _take_reply)
+def bare_word(otherwise: OnSaid) -> OnSaid:
+    """Make the taker of messages that reply to nothing: a bare yes or no right under a card decides on it."""
+
+    def take(tx: Tx, desk: Desk, said: Said) -> Reply | None:
+        item = cards.newest_of(tx, said.lane) if word_of(said.text) is not None else None
+        if item is None or not desk.settings.may_decide(int(said.user)):
+            return otherwise(tx, desk, said)
+        return _replied(tx, desk, said, item, _take_reply)
+
+    return take
 
 
 # -- an analysis without a proposal ----------------------------------------------------------------------

@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from bot import delivery
+from bot import chats, delivery
 from bot.callbacks import Kind
 from bot.dispatch import Command, Said, Tap
-from bot.handlers.prompts import current_session
 from bot.locales import say
 from bot.outbox import Message, edit, edit_keyboard, post, react
 from bot.turn import Desk, Forget, Release, Reply, ShowOutput, Steer, Stop
@@ -47,7 +46,7 @@ def _stop(tx: Tx, desk: Desk, session: Session, now: float) -> Reply:
 
 def steer(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     """Hand a message into the run that is going on; without one it is an ordinary prompt."""
-    session = current_session(tx, desk, said)
+    session = chats.session_of(tx, desk, said.lane, said.language, said.now)
     if not said.text:
         post(tx, said.lane, Message(say("steer.usage", said.language)), now=said.now)
         return None
