@@ -11,13 +11,14 @@ from core.rules.lexicon import concept
 _GROUPS = """
 tab tabulation | space espace
 single simple | double
-single one | several
+single one | several all
 one once | each
 once end | each step
 small | large long detailed
 small | several
 big large huge | small several tiny
 brief quick | detailed thorough exhaustive
+small | all thorough exhaustive
 verbose | terse minimal minimum
 only | other unrelated
 return null | throw raise lever
@@ -72,7 +73,7 @@ keep | rewrite reecrire
 keep | rename
 keep | squash
 duplicate | reuse share partager
-real reel vrai actual | mock
+real reel vrai vrais actual | mock
 mock | integration
 internal | external externe
 optional optionnel facultatif | required obligatoire mandatory
@@ -166,7 +167,9 @@ request | httpx aiohttp
 flask | django | fastapi
 develop dev | main production prod
 staging preproduction | production
-trunk | branch
+branch pullrequest | main trunk
+pullrequest | directly
+back restore | forward
 flexbox flex | grid
 px pixel | rem em percent
 uuid | autoincrement incremental
@@ -192,6 +195,9 @@ expand developper | collapse condense condenser
 plaintext clair | encrypted chiffre crypter
 compact dense | spaced aere
 modern moderne | old
+american | british
+background | foreground
+throwaway | reusable
 raw brut | escaped
 unit unitaire | end
 unit unitaire | integration

@@ -48,6 +48,7 @@ _ENDS = frozenset(".;:!?\n()–—") | {"but", "mais"}
 _JOINS = frozenset({",", "and", "et", "then", "puis", "or", "ou"})
 _JOINING_MORE = frozenset({"ou", "ni", "et", "or", "nor", "and", ","})
 _ASIDE_WORDS = 4  # "why, not what, in comments": the negation ends with its comma
+_IT = ("·",)  # "before doing so"
 _FIRST, _THEN = concept("first"), concept("then")
 _SUBORDINATE = frozenset({Link.BEFORE, Link.AFTER, Link.UNTIL, Link.IF, Link.INSTEAD, Link.WITHOUT})
 
@@ -203,8 +204,8 @@ def _orders(clause: list[Segment]) -> Iterator[tuple[frozenset[str], frozenset[s
     is_refused = any(segment.sign < 0 for segment in main)
     is_waiting = bool(main) and all(segment.sign == 0 for segment in main)
     for segment in clause:
-        other = frozenset(segment.terms)
-        if not said or not other:
+        other = frozenset(segment.terms or _IT)
+        if not said:
             continue
         if segment.link is Link.BEFORE:
             yield (other, said) if is_refused else (said, other)

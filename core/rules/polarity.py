@@ -44,23 +44,26 @@ def _share(some: frozenset[str], of: frozenset[str]) -> float:
 
 def _is_refused(one: Reading, two: Reading) -> bool:
     """See a clause of `one` that refuses what `two` wants: "never use pnpm", "use pnpm"."""
-    wanted = _terms(two.segments, 1) - _terms(two.segments, -1)
-    spoken = _terms(two.segments, -1, 0, 1)
-    shunned = _terms(two.segments, -1)
-    own = _terms(one.segments, 1)
+    own, shunned = _terms(one.segments, 1), _terms(two.segments, -1)
+    wanted, spoken = _terms(two.segments, 1) - shunned, _terms(two.segments, -1, 0, 1)
     for segment in one.segments:
-        refused = frozenset(segment.terms) - ACTING_REFUSALS
-        conflict = (frozenset(segment.terms) & wanted) - own
-        if refused - LIGHT:
-            conflict -= LIGHT
-        if (
-            segment.sign < 0
-            and conflict
-            and not (refused & shunned) - LIGHT
-            and _share(refused, spoken) > _SAME_SUBJECT
-        ):
-            return not any(exclusions().get(term, frozenset()) & wanted - own for term in refused - spoken)
+        if segment.sign >= 0:
+            continue
+        said = frozenset(segment.terms)
+        refused = said - ACTING_REFUSALS
+        conflict = (said & wanted) - own - (LIGHT if refused - LIGHT else frozenset())
+        if not conflict or (refused & shunned) - LIGHT:
+            continue  # what both refuse, they agree on
+        is_same_act = len(conflict) > 1 and bool(conflict & ACTING_REFUSALS)
+        is_about_same = _share(refused, spoken) > _SAME_SUBJECT or is_same_act
+        if is_about_same and not _has_excluded(refused - spoken, wanted - own):
+            return True
     return False
+
+
+def _has_excluded(some: frozenset[str], others: frozenset[str]) -> bool:
+    """Tell whether a term excludes one of the others: to refuse "large" agrees with wanting "small"."""
+    return any(exclusions().get(term, frozenset()) & others for term in some)
 
 
 def _is_unasked(one: Reading, two: Reading) -> bool:

@@ -37,8 +37,8 @@ _TELLING = (
 _LIGHT = """
 add write run create put keep include perform provide do give donner have follow project code use only
 always toujours never jamais each all manage handle set define new directly with avec thing element
-let then prefer preferer favor favour privilegier choose limit everything possible proper properly appropriate
-correctly place
+let then first work travailler prefer preferer favor favour privilegier choose limit everything possible
+proper properly appropriate correctly place
 """
 
 # Spellings made one before words are read, in this order.
@@ -82,6 +82,12 @@ _SPELLINGS: tuple[tuple[str, str], ...] = (
         r"|line|ligne|function|fonction|module|test|component|composant)\b)",
         "each ",
     ),
+    (r"\b(?:free|devoid|exempte?s?|depourvue?s?) (?:of|from|de|d')", "without "),
+    (r"\b(one|une?|un seul|a single) (\w+) (?:at a time|a la fois)\b", r"single \2"),
+    (r"\ba la main\b|\bby hand\b", " manually "),
+    (r"\b(?:pull|merge)[ -]requests?\b|\b[mp]rs?\b", " pullrequest "),
+    (r"\barriere[- ]plan\b", "background"),
+    (r"\bpremier plan\b", "foreground"),
     (r"\bpar defaut\b|\bby default\b", " default "),
     (r"\b(?:afterwards?|ensuite|par la suite|puis)\b", " then "),
     (r"\ba cote d[eu]s?\b|\bnext to\b|\balongside\b", " beside "),

@@ -1,4 +1,4 @@
-"""The nearest rules and their warnings on labelled pairs in a store of realistic size; run with -s for figures."""
+"""The nearest rules and their warnings on labelled pairs in a store of realistic size."""
 
 import json
 from collections.abc import Iterator
