@@ -19,12 +19,12 @@ makes made making get gets got getting ensure sure please about
 """
 _FRENCH = """
 le la les l un une des du de au aux ce cet cette ces ca cela c ceci il elle ils elles nous vous tu je j
-te se n qu que qui quoi ou et mais donc ni car si quand lorsque comme faits faite faites pourquoi mon ma mes ton ta
-tes son sa ses notre nos votre vos leur leurs y en dans par pour sur sous vers chez avec entre est sont etre ete
-etait soit sera avoir ont eu ait fait faire faut doit doivent devoir peut peuvent pouvoir plus moins tres
-bien aussi ainsi alors afin tout toute tous toutes meme autre autres lors ne pas jamais toujours non sans
-avant apres tant plutot lieu rien aucun aucune utiliser utilise utilisez utilisation usage utilisant
-veiller assurer avere aurait avait
+te se n qu que qui quoi ou et mais donc ni car si quand lorsque comme faits faite faites pourquoi mon ma
+mes ton ta tes son sa ses notre nos votre vos leur leurs y en dans par pour sur sous vers chez avec entre
+est sont etre ete etait soit sera avoir ont eu ait fait faire faut doit doivent devoir peut peuvent
+pouvoir plus moins tres bien aussi ainsi alors afin tout toute tous toutes meme autre autres lors ne pas
+jamais toujours non sans avant apres tant plutot lieu rien aucun aucune utiliser utilise utilisez
+utilisation usage utilisant veiller assurer avere aurait avait
 """
 STOP_WORDS = frozenset(f"{_ENGLISH} {_FRENCH}".split())
 
