@@ -168,7 +168,7 @@ def _settled(tx: CoreTx, case: _Case, finding: Finding) -> tuple[Finding, str]:
         return replace(finding, verdict=Verdict.NONE), "none.no_rule"
     said = _said(tx, case, finding, lesson)
     if said is not None:
-        return replace(finding, verdict=Verdict.VIOLATED, lesson=said.id), "violated.said_already"
+        return replace(finding, verdict=Verdict.VIOLATED, lesson=said.id), ""
     if _is_rejected(tx, case, finding):
         return replace(finding, verdict=Verdict.NONE), "none.rejected_before"
     if finding.verdict is Verdict.MERGE and lesson is not None:
