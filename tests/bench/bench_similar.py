@@ -50,7 +50,8 @@ class Index:
         self.texts = list(dict.fromkeys(texts))
         self.database = sqlite3.connect(":memory:")
         self.database.execute(
-            "CREATE VIRTUAL TABLE rules USING fts5(terms, content='', tokenize='unicode61 remove_diacritics 0')"
+            "CREATE VIRTUAL TABLE rules"
+            " USING fts5(terms, content='', tokenize='unicode61 remove_diacritics 0')"
         )
         self.database.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(rules, 'row')")
         rows = ((number, " ".join(terms(text))) for number, text in enumerate(self.texts))
