@@ -2,8 +2,9 @@
 
 import click
 
-from core.cli import access, block, show
+from core.cli import access, show
 from core.cli.speech import tell
+from core.services import context as service
 
 
 @click.command("context", help=tell("help.context"))
@@ -14,7 +15,7 @@ def context(project: str | None, agent: str | None, is_json: bool) -> None:  # n
     """Print the block; nothing where there is nothing to tell."""
     settings = access.settings()
     home = access.project(project)
-    made = access.read(lambda tx: block.current(tx, home, settings))
+    made = access.read(lambda tx: service.current(tx, home, settings))
     if is_json:
         told = {"text": made.text, "told": made.told_ids, "waiting": made.waiting_ids, "sha256": made.sha256}
         show.as_json(told)
