@@ -84,4 +84,4 @@ def choose_analyst(settings: CoreSettings, agents: Mapping[str, AgentRunner], id
             raise SettingsError("settings.analyst_missing")
     if settings.agent not in agents:
         raise AgentMissing("agent.not_registered", agent=settings.agent)
-    return ByAgent(agents[settings.agent], ids, ByRules())
+    return ByAgent(agents[settings.agent], ids, ByRules(), settings.analysis_timeout_s)

@@ -49,6 +49,7 @@ class CoreSettings(BaseSettings):
     )
     analyst_model: str | None = Field(None, description="model of the analyst, where it is `model`")
     analysis_delay_s: Seconds = Field(20, description="wait for a reason before the analysis; 0: at once")
+    analysis_timeout_s: Seconds = Field(120, description="an analysis that takes longer is given up")
     min_failures: Count = Field(2, description="failures before a pattern becomes a candidate")
     min_failure_ratio: float = Field(0.3, ge=0, le=1, description="share of failures that makes a candidate")
     min_runs: Count = Field(2, description="sessions a pattern must be seen in; 1: pi-evolver's behaviour")
