@@ -25,7 +25,7 @@ return null | throw raise lever
 more plus | less moins fewer
 maximum max | minimum min
 with avec | sans without
-all full | only affected concerned concerne changed touche
+all full each | only affected concerned concerne changed touche
 always toujours systematically systematiquement | sometimes rarely rarement parfois occasionally
 first | end last
 early tot | late tard
@@ -78,7 +78,8 @@ mock | integration
 internal | external externe
 optional optionnel facultatif | required obligatoire mandatory
 upper uppercase majuscule | lower lowercase minuscule
-english | french | german allemand | spanish espagnol
+english | french | german allemand | spanish espagnol | language
+pure pur | effect effet
 formal formel vouvoyer vouvoiement | informal informel tutoyer tutoiement
 formal formel | casual familier
 singular singulier | plural pluriel

@@ -93,7 +93,7 @@ def _clauses(tokens: list[str]) -> Iterator[list[str]]:
     for index, word in enumerate(tokens):
         if word in _ENDS or (word in _JOINS and _opens_clause(word, tokens[index + 1 :], clause)):
             yield clause
-            clause = []
+            clause = [word] if word == "then" else []  # says what comes first
         else:
             clause.append(word)
     yield clause

@@ -12,8 +12,8 @@ from core.rules.lexicon import STOP_WORDS, concept
 _NEGATIONS = "not never no none nor neither cannot nothing nobody ne n pas jamais rien aucun aucune ni non"
 # Verbs that turn what their clause says into its opposite …
 _BARE_REFUSALS = """
-avoid eviter cesser forbid interdire interdit interdiction ban bannir prohibit proscrire disallow prevent
-empecher forget oublier refrain abstenir absence discourage deconseiller decourager
+avoid eviter cesser forbid forbidden interdire interdit interdiction ban bannir prohibit proscrire disallow
+prevent empecher forget oublier refrain abstenir absence discourage deconseiller decourager
 """
 # … and those that are something to do themselves: each counts as a term too.
 _ACTING_REFUSALS = """
@@ -30,9 +30,9 @@ work start utiliser privilegier preferer toujours faire suivre definir fournir i
 """
 _PREFERENCES = "prefer preferer favor favour favoriser privilegier choose preference"
 # Stop words in search that tell sides apart here.
-_TELLING = (
-    "more less plus moins with avec always toujours early tard tot same meme let other others autre autres"
-)
+_TELLING = """
+more less plus moins with avec always toujours early tard tot same meme let then other others autre autres
+"""
 # Verbs and nouns that most rules have: to share them says nothing.
 _LIGHT = """
 add write run create put keep include perform provide do give donner have follow project code use only
@@ -70,7 +70,7 @@ _SPELLINGS: tuple[tuple[str, str], ...] = (
     (r"\ben entier\b|\bau complet\b", " "),
     (
         r"\b(use|using|allow|forbid|ban|utiliser|autoriser|interdire|eviter|avoid) any"
-        r"(?= ?(?:[.,;]|$|in |dans |type))",
+        r"(?= ?(?:[.,;]|$|in |dans |type|when |if |for |as |unless |quand |si |pour |sauf ))",
         r"\1 anytype",
     ),
     (r"\b(?:a la|en) fin\b", " end "),
