@@ -151,6 +151,18 @@ def test_a_token_across_a_cut_leaves_no_half(before: int) -> None:
     assert not any(token[at : at + 12] in kept for at in range(len(token) - 11))
 
 
+@pytest.mark.parametrize("char", ["é", "語", "👍", "\ud800"])
+@pytest.mark.parametrize(
+    "before", ["IDENTIFIED BY '", "curl -u me:", "sshpass -p ", "PASSWORD=", "redis://:", "pass:"]
+)
+def test_a_long_secret_of_any_script_is_cut_at_characters(before: str, char: str) -> None:
+    """A pattern's bound never falls inside a character."""
+    for shift in range(4):
+        text = before + "x" * shift + char * 1500 + "1"
+
+        assert redact(redact(text)) == redact(text)
+
+
 def test_a_short_text_is_its_own_snippet() -> None:
     """What fits is not cut."""
     assert snippet("npm ERR! missing script: test") == "npm ERR! missing script: test"
