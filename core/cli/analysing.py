@@ -10,6 +10,7 @@ from core.app import Core, open_core
 from core.cli import access, feedback, proposals, show
 from core.cli.ballot import TerminalBallot, taken
 from core.cli.speech import language, tell
+from core.cli.spoken import SpokenCommand
 from core.errors import AnalysisFailed
 from core.model.evidence import Evidence
 from core.model.feedback import Feedback, Vote
@@ -19,7 +20,7 @@ from core.services.analysis import Conclusion
 from core.texts import has, say, say_error
 
 
-@click.command("bad", help=tell("help.feedback_bad"))
+@click.command("bad", cls=SpokenCommand, help=tell("help.feedback_bad"))
 @click.argument("comment", nargs=-1, metavar="[COMMENT]")
 @show.project_option
 @click.option("--session", metavar="ID", help=tell("option.session"))

@@ -4,10 +4,11 @@ import click
 
 from core.cli import access, show
 from core.cli.speech import tell
+from core.cli.spoken import SpokenCommand
 from core.services import context as service
 
 
-@click.command("context", help=tell("help.context"))
+@click.command("context", cls=SpokenCommand, help=tell("help.context"))
 @show.project_option
 @click.option("--agent", metavar="ID", help=tell("option.agent"))
 @show.json_option

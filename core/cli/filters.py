@@ -9,6 +9,7 @@ import click
 
 from core.cli import show
 from core.cli.speech import tell
+from core.cli.spoken import SpokenCommand
 from core.errors import Invalid
 from core.model.trace import ErrorClass
 from core.rules.domains import Call, domain_of
@@ -17,19 +18,19 @@ from core.rules.safety import examine
 from core.rules.shell import describe
 
 
-@click.command("verbs", help=tell("help.inspect_verbs"))
+@click.command("verbs", cls=SpokenCommand, help=tell("help.inspect_verbs"))
 def verbs() -> None:
     """Write verb and programs of each command line."""
     _each(describe)
 
 
-@click.command("redact", help=tell("help.inspect_redact"))
+@click.command("redact", cls=SpokenCommand, help=tell("help.inspect_redact"))
 def redact() -> None:
     """Write each text with its secrets masked."""
     _each(Redactor().redact)
 
 
-@click.command("lesson", help=tell("help.inspect_lesson"))
+@click.command("lesson", cls=SpokenCommand, help=tell("help.inspect_lesson"))
 def lesson() -> None:
     """Write each text as it would be told, and what is suspicious about it."""
 
@@ -40,7 +41,7 @@ def lesson() -> None:
     _each(look)
 
 
-@click.command("domain", help=tell("help.inspect_domain"))
+@click.command("domain", cls=SpokenCommand, help=tell("help.inspect_domain"))
 def domain() -> None:
     """Write the domain of one run. A line without a tool may carry the run's prompt."""
     calls, prompt = [], ""

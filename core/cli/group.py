@@ -7,6 +7,7 @@ from typing import cast
 import click
 
 from core.cli.speech import tell
+from core.cli.spoken import SpokenGroup
 
 LAZY = {
     "context": "core.cli.context:context",
@@ -25,7 +26,7 @@ FILTERS = {
 """The same for `inspect`; the help is `cli.help.inspect_<name>`."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SpokenGroup):
     """A group whose help names its commands without importing them."""
 
     def __init__(
@@ -74,4 +75,6 @@ def root(more: Mapping[str, str] | None = None, filters: Mapping[str, str] | Non
     group.add_command(
         LazyGroup("inspect", {**FILTERS, **(filters or {})}, "inspect_", help=tell("help.inspect"))
     )
-    return click.version_option(package_name="auto-improve", prog_name="auto-improve")(group)
+    return click.version_option(
+        package_name="auto-improve", prog_name="auto-improve", help=tell("option.version_of_us")
+    )(group)

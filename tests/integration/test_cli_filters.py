@@ -178,6 +178,21 @@ def test_the_person_is_answered_in_french(run: Shell, monkeypatch: pytest.Monkey
     assert (french[:22], run.err[:11]) == ("Il n'y a pas de leçon ", "There is no")
 
 
+@pytest.mark.parametrize(
+    "argv", [(), ("lessons",), ("lessons", "add"), ("feedback", "bad"), ("inspect", "reply")]
+)
+def test_help_is_french_where_the_person_is(
+    run: Shell, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Usage line and help option of every kind of command; nothing of click's English is left."""
+    monkeypatch.setenv("LC_ALL", "fr_CA.UTF-8")
+
+    out = run(*argv, "--help")
+
+    assert "Usage : auto-improve" in out
+    assert "Show this message" not in out
+
+
 # As a process
 
 
