@@ -14,7 +14,7 @@ _BY_STATUS = {
 
 _PATTERNS: dict[ErrorClass, str] = {
     ErrorClass.TIMEOUT: r"""
-        (?:command|process|execution|operation|run|tool)\ (?:has\ )?timed\ out | timed\ out\ after\ \d
+        (?:command|process|execution|run|tool)\ (?:has\ )?timed\ out | timed\ out\ after\ \d
         | ^timeout: .* | TimeoutExpired | exceeded\ (?:the\ )?(?:time\ limit|timeout)
         | time\ limit\ exceeded
         | exceeded\ timeout\ of | timeout\ of\ \d+\ ?(?:ms|s)\ exceeded | execution\ expired""",
@@ -24,6 +24,18 @@ _PATTERNS: dict[ErrorClass, str] = {
         | ^(?:/usr/bin/)?env:\ [‘'"]?[^\s:]+:\ No\ such\ file
         | executable\ file\ not\ found | ^[^\n:]*\bspawn\ \S+\ ENOENT | Unknown\ command:\ .*\nperhaps
         | failed\ to\ run\ command\ .*No\ such\ file | No\ such\ command\ or\ script""",
+    ErrorClass.NETWORK: r"""
+        Could\ not\ resolve\ (?:host|proxy) | \bENOTFOUND | \bECONNREFUSED | \bECONNRESET | \bETIMEDOUT
+        | \bEAI_AGAIN | getaddrinfo
+        | Connection\ (?:refused|reset|timed\ out|aborted) | Network\ is\ unreachable
+        | Temporary\ failure\ in\ name\ resolution
+        | Failed\ to\ connect | Name\ or\ service\ not\ known | TLS\ handshake
+        | SSL(?:Error|_ERROR|\ certificate)
+        | No\ route\ to\ host | ConnectionError | Max\ retries\ exceeded | network\ (?:error|timeout)
+        | Unable\ to\ connect
+        | The\ requested\ URL\ returned\ error:\ 5\d\d | 50[234]\ (?:Bad|Service|Gateway)
+        | Cannot\ connect\ to | i/o\ timeout
+        | socket\ hang\ up""",
     ErrorClass.USAGE: r"""
         Missing\ script | Couldn't\ find\ a\ script\ named
         | Command\ ["'][^"'\n]+["']\ (?:not\ found|is\ not\ defined)
@@ -44,6 +56,10 @@ _PATTERNS: dict[ErrorClass, str] = {
         | ^ERROR:\ not\ found: | ^(?:\S+:\ )?usage:?\ | unknown\ lifecycle\ phase
         | Unknown\ (?:syntax|revision)
         | Nothing\ to\ be\ done\ without | no\ recipe\ named | does\ not\ contain\ recipe
+        | which\ wasn't\ expected | Script\ not\ found | Task\ not\ found | Task\ \S+\ does\ not\ exist
+        | Unrecognized\ command | Unknown\ compiler\ option | No\ targets\ specified
+        | specified\ command\ or\ file\ was\ not\ found | must\ give\ at\ least\ one
+        | doesn't\ have\ a\ resource\ type | -r\ not\ specified
         | Must\ specify""",
     ErrorClass.IMPORT_ERROR: r"""
         ModuleNotFoundError | \bImportError\b | No\ module\ named | Cannot\ find\ (?:module|package)
@@ -57,7 +73,7 @@ _PATTERNS: dict[ErrorClass, str] = {
         | Unable\ to\ locate\ package | could\ not\ find\ crate | no\ matching\ package\ named
         | Could\ not\ resolve\ dependenc
         | Failed\ to\ resolve\ import | Can't\ locate\ \S+\ in\ @INC | package\ \S+\ does\ not\ exist
-        | there\ is\ no\ package\ called | E404 | is\ not\ in\ this\ registry""",
+        | there\ is\ no\ package\ called | \bE404 | is\ not\ in\ this\ registry""",
     ErrorClass.SYNTAX: r"""
         SyntaxError | IndentationError | TabError | syntax\ error | unexpected\ EOF | ParseError
         | parse\ error
@@ -65,12 +81,13 @@ _PATTERNS: dict[ErrorClass, str] = {
         | unterminated\ `s'
         | unknown\ option\ to\ `s' | unexpected\ end\ of\ (?:file|input)""",
     ErrorClass.PERMISSION_DENIED: r"""
-        permission\ denied | EACCES | Operation\ not\ permitted | \bEPERM\b | PermissionError
+        permission\ denied | \bEACCES | Operation\ not\ permitted | \bEPERM\b | PermissionError
         | Access\ (?:is\ )?denied
         | AccessDenied | must\ be\ (?:run\ as\ )?root | Read-only\ file\ system | are\ you\ root
-        | dubious\ ownership""",
+        | dubious\ ownership
+        | Authentication\ failed | \b401\ Unauthorized | \b403\ Forbidden | \bE40[13]\b""",
     ErrorClass.NO_SUCH_FILE: r"""
-        No\ such\ file\ or\ directory | ENOENT | FileNotFoundError | can't\ open\ file
+        No\ such\ file\ or\ directory | \bENOENT | FileNotFoundError | can't\ open\ file
         | cannot\ find\ the\ (?:file|path)
         | file\ or\ directory\ not\ found
         | (?:file|directory|path)\ (?:\S+\ )?(?:does\ not\ exist|not\ found|doesn't\ exist)
@@ -78,24 +95,14 @@ _PATTERNS: dict[ErrorClass, str] = {
     ErrorClass.CONFLICT: r"""
         ^CONFLICT | merge\ conflict | Automatic\ merge\ failed | \[rejected\] | non-fast-forward
         | already\ exists
-        | address\ already\ in\ use | EADDRINUSE | would\ be\ overwritten | ERESOLVE
+        | address\ already\ in\ use | \bEADDRINUSE | would\ be\ overwritten | \bERESOLVE
         | conflicting\ dependenc
         | ResolutionImpossible | index\.lock | could\ not\ (?:get|acquire|obtain)\ (?:a\ )?lock
         | patch\ does\ not\ apply
         | Hunk\ \x23\d+\ FAILED | port\ is\ already\ allocated | needs\ merge | unmerged\ files
+        | failed\ to\ push\ some\ refs | Updates\ were\ rejected | divergent\ branches
         | Could\ not\ find\ the\ exact\ text | is\ being\ used\ by\ another\ process
         | Resource\ temporarily\ unavailable""",
-    ErrorClass.NETWORK: r"""
-        Could\ not\ resolve\ (?:host|proxy) | ENOTFOUND | ECONNREFUSED | ECONNRESET | ETIMEDOUT
-        | EAI_AGAIN | getaddrinfo
-        | Connection\ (?:refused|reset|timed\ out|aborted) | Network\ is\ unreachable
-        | Temporary\ failure\ in\ name\ resolution
-        | Failed\ to\ connect | Name\ or\ service\ not\ known | TLS\ handshake
-        | SSL(?:Error|_ERROR|\ certificate)
-        | No\ route\ to\ host | ConnectionError | Max\ retries\ exceeded | network\ (?:error|timeout)
-        | Unable\ to\ connect
-        | The\ requested\ URL\ returned\ error:\ 5\d\d | 50[234]\ (?:Bad|Service|Gateway) | i/o\ timeout
-        | socket\ hang\ up""",
 }
 _GENERAL = r"""
     ^(?:error|fatal|panic|\w*Error|\w*Exception)\b.* | \bERR!.* | \berror:.*"""

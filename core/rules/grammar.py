@@ -203,8 +203,9 @@ class Reader:
         result = self._take(invocation) if invocation else None
         for child in complex_nodes:
             self._visit_nested(child)
-        if result is None and invocation is None:
-            return _best(self.segments[position:])  # only assignments: what they substitute
+        is_substitution = not words or words[0][:1] in ("$", "`")
+        if result is None and is_substitution:  # only assignments, or `$(tool)`: what they substitute
+            return _best(self.segments[position:])
         return result
 
     def _take(self, invocation: Invocation) -> Segment | None:
@@ -254,6 +255,8 @@ def _segment(invocation: Invocation) -> Segment:
     weight = DECORATING if name in DECORATIONS else SETTING_UP if name in SETUP else NORMAL
     if name == "exec" and not invocation.args:
         weight = SETTING_UP  # redirections of the shell itself
+    if name == "kill" and invocation.args and invocation.args[-1][:1] in ("$", "%"):
+        weight = SETTING_UP  # it ends what the line itself started
     return Segment(
         invocation.program, invocation.verb, invocation.typed, invocation.args, invocation.names, weight
     )

@@ -24,6 +24,7 @@ from core.rules.programs import (
 
 _MAX_PEELS = 16
 _NAME_LIMIT = 64
+_SPELLINGS = {"[": "test", ".": "source"}
 _NAME = re.compile(r"(?!-)[\w.+~@-]*[^\W\d_][\w.+~@-]*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?|py")
@@ -64,8 +65,8 @@ def name_program(word: str) -> str | None:
         name = suffix[1] or suffix[2]
     if "@" in name and (version := _VERSION.fullmatch(name)):
         name = version[1]
-    if name == "[":
-        return "test"
+    if name in _SPELLINGS:
+        return _SPELLINGS[name]
     return name if len(name) <= _NAME_LIMIT and _NAME.fullmatch(name) else None
 
 
@@ -89,7 +90,7 @@ def resolve(words: list[str]) -> Invocation | None:
     return None
 
 
-_SPECIAL = KEYWORDS | {".", ":"}
+_SPECIAL = KEYWORDS | {":"}
 
 
 def _is_program(words: list[str], position: int) -> bool:
@@ -271,7 +272,8 @@ def _subcommand(name: str | None, words: list[str], at: int) -> str | None:
 def _target(words: list[str], index: int, valued: frozenset[str]) -> str | None:
     while index < len(words):
         word = words[index]
-        if not (_ASSIGNMENT.match(word) or word.isdigit()):  # `make CC=gcc -j 4 test`
+        is_jobs = words[index - 1] == "-j" and (word.isdigit() or "$" in word)
+        if not is_jobs and not _ASSIGNMENT.match(word):  # `make CC=gcc -j 4 test`
             target = word.lstrip(":").partition("[")[0].rpartition("/")[2]
             return target if _SUBCOMMAND.fullmatch(target) else None
         index = after_options(words, index + 1, valued)

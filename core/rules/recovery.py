@@ -157,9 +157,19 @@ def _relate_commands(failure: _Call, failed: Segment, success: _Call, one: Segme
         return None
     if _targets(failure, failed) & _targets(success, one):
         return Relation.SAME_TARGET
-    if one.args == failed.args and (one.args or one.program == failed.program):
+    if _has_same_arguments(failed, one):
         return Relation.SAME_ARGUMENTS
     return Relation.SAME_PROGRAM if _is_same_program(failed, one) else None
+
+
+def _has_same_arguments(failed: Segment, one: Segment) -> bool:
+    """Compare what the programs are told; a subcommand more is the program's: `docker compose up -d`."""
+    if one.args == failed.args:
+        return bool(one.args) or one.program == failed.program
+    if one.program == failed.program:
+        return False
+    longer, shorter = sorted((one.args, failed.args), key=len, reverse=True)
+    return bool(shorter) and longer[1:] == shorter and not longer[0].startswith("-")
 
 
 def _is_same_program(failed: Segment, one: Segment) -> bool:

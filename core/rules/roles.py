@@ -31,8 +31,10 @@ _LOOK_VERBS = re.compile(
     r"|why|explain|top|history|freeze)(?:[:-].*)?"
 )
 _ASKS = frozenset({"--version", "--help", "-V"})
-_SETTLED_PATHS = word_set("cat ls head tail less more bat wc stat file tree du")
-_PATTERN_FIRST = word_set("grep egrep fgrep rg ag ack sed awk gawk jq yq")
+_SETTLED_PATHS = word_set("cat ls head tail less more bat wc stat file tree du find")
+_PATTERN_FIRST = word_set("grep egrep fgrep rg ag ack sed awk gawk jq yq fd")
+_PATTERN_OPTIONS = word_set("-e -f --regexp --file")
+_SEARCHES = word_set("rg ag ack ls tree find fd du")
 _WRITES = frozenset({"tee", "patch", "git:apply", "truncate", "dd"})
 _MOVES = word_set(
     "rm cp mv mkdir rmdir touch chmod chown chgrp ln install rsync git:add git:rm git:mv unzip tar"
@@ -104,16 +106,27 @@ def is_interpreter(program: str | None) -> bool:
 
 def list_targets(segment: Segment, base: str) -> frozenset[str]:
     """Give the absolute paths a command is about; relative ones start at `base`."""
-    words = [one for one in segment.args if one and not one.startswith("-")]
-    if segment.program in _PATTERN_FIRST and not {"-e", "-f", "--regexp"}.intersection(segment.args):
-        words = words[1:]
-    paths = [one for one in words if segment.program in _SETTLED_PATHS or _is_path(one)]
+    words = _positionals(segment)
+    is_settled = segment.program in _SETTLED_PATHS or segment.program in _PATTERN_FIRST
+    paths = [one for one in words if is_settled or _is_path(one)]
+    if not words and segment.program in _SEARCHES:
+        paths.append(".")
     script = segment.typed.rpartition(" ")[2]
     if _SCRIPT.fullmatch(script):
         paths.append(script)
     if segment.written and writes_text(segment):
         paths.append(segment.written)
     return frozenset(resolve_path(one, base) for one in paths)
+
+
+def _positionals(segment: Segment) -> list[str]:
+    args = segment.args
+    if segment.program == "find":  # paths stand before its expression
+        end = next((place for place, one in enumerate(args) if one[:1] in ("-", "(", "!")), len(args))
+        return list(args[:end])
+    words = [one for one in args if one and not one.startswith("-")]
+    is_pattern_first = segment.program in _PATTERN_FIRST and not _PATTERN_OPTIONS.intersection(args)
+    return words[1:] if is_pattern_first else words
 
 
 def resolve_path(path: str, base: str) -> str:

@@ -1,5 +1,7 @@
 """What worked instead (learning.md 5.4)."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.model.trace import Trace
@@ -38,6 +40,16 @@ NOT_FOUND = "No such file or directory"
         ("python -m tool run", "error", "python3 -m tool run", Relation.SAME_ARGUMENTS),
         ("docker build .", "permission denied", "sudo docker build .", Relation.SAME_ARGUMENTS),
         ("tool", "No module named x", "PYTHONPATH=. tool", Relation.SAME_ARGUMENTS),
+        ("docker-compose up -d", "command not found", "docker compose up -d", Relation.SAME_ARGUMENTS),
+        ("yarn build", "command not found", "npm run build", Relation.SAME_ARGUMENTS),
+        ("rg -n foo src", "command not found", "grep -rn foo src", Relation.SAME_TARGET),
+        ("fd x", "command not found", "find . -name x", Relation.SAME_TARGET),
+        (
+            "./gradlew build",
+            "Permission denied",
+            "chmod +x gradlew && ./gradlew build",
+            Relation.SAME_COMMAND_LATER,
+        ),
         ("npm run build", "Missing script", "npm run bundle", Relation.SAME_PROGRAM),
         ("git push", "[rejected]", "git pull --rebase", Relation.SAME_PROGRAM),
         ("npm test", "Cannot find module", "npm install && npm test", Relation.SAME_COMMAND_LATER),
@@ -72,7 +84,7 @@ def test_looking_set_up_and_other_jobs_recover_nothing(failed: str, worked: str)
 
 
 def test_what_acted_before_the_same_command_succeeded_is_the_recovery() -> None:
-    """`npm ci` made the second `cd x && npm run build` work; the look did not."""
+    """`touch x` made the second `cd x && npm run build` work; the look did not."""
     steps = (
         ("npm run build", "Cannot find module"),
         ("ls", None),
@@ -113,8 +125,6 @@ def test_a_success_counts_within_three_turns_of_the_same_run() -> None:
 def test_a_red_test_run_is_neither_failure_nor_success() -> None:
     """A piped red run that was not flagged does not recover the time-out before it."""
     piped = make(1, "npm run test:unit | tail", None)
-    red = complete(
-        Trace(**{name: getattr(piped, name) for name in Trace.__slots__} | {"snippet": "1 failing"})
-    )
+    red = complete(replace(piped, snippet="1 failing"))
 
     assert find_recoveries([make(0, "npm test", "Command timed out after 9 s"), red]) == []
