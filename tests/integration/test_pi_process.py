@@ -334,6 +334,33 @@ async def test_the_agent_sees_only_the_environment_it_is_given(tmp_path: Path) -
     assert set(ended.answer.split()) - {"LC_CTYPE"} == ours | {"PI_SKIP_VERSION_CHECK", "PI_TELEMETRY"}
 
 
+# ---- questions
+
+
+@pytest.mark.parametrize("how", ["cancelled", "timed out"])
+async def test_a_question_given_up_leaves_no_process(tmp_path: Path, how: str) -> None:
+    """The analysis of a vote that was taken back, or one that took too long."""
+    asking = asyncio.create_task(PiRunner().ask(spec_of(tmp_path, "time.sleep(60)\n"), "?", 1.0))
+    if how == "cancelled":
+        await asyncio.sleep(0.5)
+        asking.cancel()
+
+    with pytest.raises((asyncio.CancelledError, TimeoutError)):
+        await asking
+
+    assert survivors(tmp_path) == []
+
+
+async def test_a_question_to_an_agent_that_dies_says_why(tmp_path: Path) -> None:
+    """No answer is not an empty answer."""
+    with pytest.raises(AgentDied) as caught:
+        await PiRunner().ask(
+            spec_of(tmp_path, "print('out of memory', file=sys.stderr); sys.exit(1)\n"), "?", 20
+        )
+
+    assert caught.value.values == {"error": "out of memory"}
+
+
 # ---- is it there, is it new enough
 
 

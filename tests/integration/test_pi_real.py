@@ -494,7 +494,7 @@ async def test_a_question_carries_no_tools_no_block_and_no_project_files(desk: D
     desk.block.write_text(BLOCK)
     (desk.spec.cwd / "AGENTS.md").write_text("PROJECT RULES")
     desk.stub.push({"text": "{}"})
-    question = 'AUTO-IMPROVE ANALYSIS\n@AGENTS.md {"a": "\u2028"}'
+    question = f'AUTO-IMPROVE ANALYSIS\n{"long " * 100_000}@AGENTS.md {{"a": "\u2028"}}'
 
     answer = await PiRunner().ask(desk.spec, question, 30)
 

@@ -42,7 +42,7 @@ def test_named_variables_pass_too() -> None:
 
 @given(st.sampled_from(["AUTO_IMPROVE_", "auto_improve_", "Auto_Improve_"]), st.text(max_size=20))
 def test_our_own_variables_never_pass(prefix: str, rest: str) -> None:
-    """Not even when somebody names them, or everything."""
+    """Not even when somebody names them, or everything (S8)."""
     name = prefix + rest
 
     assert allowed_env({name: "x"}, (name, "*", "AUTO_*")) == {}

@@ -124,7 +124,7 @@ def test_an_over_long_line_becomes_a_notice() -> None:
     ],
 )
 def test_noise_and_repetitions_are_no_records(line: bytes) -> None:
-    """What is not a useful JSON object is skipped, whatever it is."""
+    """What is not a useful JSON object is skipped, whatever it is (S17)."""
     assert decode(line) is None
 
 
