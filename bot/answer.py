@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from bot.buttons import MAX_BUTTONS, Button, Row
 from bot.entities import Entity, is_visible
-from bot.markdown import render_markdown
 from bot.markup import extract_buttons, withhold_tail
 from bot.splitting import Message, split_message
 
@@ -41,6 +40,8 @@ class Answer:
 
 def render(answer: str, language: str = "en") -> Answer:
     """Render a whole answer; there is always at least one message, and none that looks empty."""
+    from bot.markdown import render_markdown  # noqa: PLC0415 -- the parser costs memory that an idle bot saves
+
     markup = extract_buttons(answer)
     keyboard = _limit_buttons(markup.rows)
     text, spans = render_markdown(markup.text)
