@@ -18,7 +18,7 @@ def configure(level: str, own_secrets: tuple[str, ...]) -> None:
     redactor = Redactor(own_secrets)
 
     def mask(_logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        # Our own lines at `info` name ids and paths; the table of patterns (6 MB) waits for the first other one.
+        # Our own lines at `info` name ids and paths; the table of secrets (6 MB) waits for the first other.
         clean = redactor.own_only if method == "info" and "_from_structlog" not in event else redactor.redact
         return {key: _masked(clean, value) for key, value in event.items()}
 
