@@ -8,6 +8,7 @@ from core.model.trace import TEXT_LIMIT, ErrorClass, Trace
 from core.rules.error_classes import classify, find_evidence
 from core.rules.grammar import Segment
 from core.rules.programs import word_set
+from core.rules.roles import Role, role_of
 from core.rules.shell import Command, parse
 from core.rules.test_runs import could_not_run, is_red, is_test_run
 
@@ -145,9 +146,15 @@ def _judge_unflagged(trace: Trace, command: Command | None, text: str) -> Judgem
 
 def _judge_flagged(trace: Trace, command: Command | None, text: str) -> Judgement:
     exit_code = trace.exit_code
-    if command and (is_red(text) or is_test_run(command)) and not could_not_run(command, exit_code, text):
+    if command and _ran_tests(command, text) and not could_not_run(command, exit_code, text):
         return Judgement(Kind.RED_TESTS, ErrorClass.TEST_FAILURE)
     return Judgement(Kind.FAILURE, classify(text, exit_code))
+
+
+def _ran_tests(command: Command, text: str) -> bool:
+    """Say whether the failing command ran tests, if only inside a script; a look beside them did not."""
+    chosen = command.chosen
+    return is_test_run(command) or (chosen is not None and role_of(chosen) is Role.RUN and is_red(text))
 
 
 # A status that is an answer

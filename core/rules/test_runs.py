@@ -22,12 +22,13 @@ _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|ruby|php|deno|bun|perl")
 _RED = r"""
     ^=*\ ?(?:\d+\ \w+,\ )*\d+\ (?:failed|errors?)\b[^\n]*\bin\ [\d.]+\ ?s
     | ^FAILED\ \((?:failures|errors|skipped|expected\ failures|unexpected\ successes)= | ^FAILED\ \S+::
-    | \b[1-9]\d*\ (?:failing|failed)\b | \bTests:\s+(?:\d+\ \w+,\ )*[1-9]\d*\ failed | ^\s*FAIL\s+\S+
+    | ^\s*[1-9]\d*\ (?:failing|failed)\b | ^\s*Tests?\s+.*\b[1-9]\d*\ failed
+    | \bTests:\s+(?:\d+\ \w+,\ )*[1-9]\d*\ failed | ^\s*FAIL\s+\S+
         | ^---\ FAIL:
     | test\ result:\ FAILED | ^FAILURES! | \d+\ examples?,\ [1-9]\d*\ failures? | ^not\ ok\ \d+
         | Failures:\ [1-9]
     | ^Tests\ run:.*(?:Failures|Errors):\ [1-9] | There\ (?:was|were)\ \d+\ failures? | BUILD\ FAILED.*test
-    | ^\#\ fail\ [1-9] | \bAssertionError\b | \d+\ tests?\ failed"""
+    | ^\#\ fail\ [1-9] | \d+\ tests?\ failed"""
 _SUMMARY = re.compile(
     r"^=*\ ?.*\d+ (?:passed|failed)\b|^Ran \d+ tests?|^Tests?:\s+.*\d+ (?:passed|failed)"
     r"|test result: (?:ok|FAILED)"
