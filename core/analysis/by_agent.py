@@ -35,7 +35,8 @@ class ByAgent:
         if spec is None:
             raise AnalysisFailed("analysis.no_agent")
         until = asyncio.get_running_loop().time() + self._timeout_s
-        text = request.write(evidence, self._ids.token())
+        # Masking megabytes takes a while: the loop goes on serving taps meanwhile.
+        text = await asyncio.to_thread(request.write, evidence, self._ids.token())
         answer = await self._ask(spec, text, until)
         try:
             return reply.parse(answer, evidence)

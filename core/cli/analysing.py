@@ -11,7 +11,7 @@ from core.cli import access, feedback, proposals, show
 from core.cli.ballot import TerminalBallot, taken
 from core.cli.speech import language, tell
 from core.cli.spoken import SpokenCommand
-from core.errors import AnalysisFailed
+from core.errors import AnalysisFailed, Refused
 from core.model.evidence import Evidence
 from core.model.feedback import Feedback, Vote
 from core.model.proposal import Analysis, AnalysisState, Verdict
@@ -52,6 +52,8 @@ async def _vote_and_analyse(ballot: TerminalBallot, is_json: bool) -> None:
     """Commit the vote first; whatever becomes of the analysis, it is kept."""
     async with open_core(access.settings()) as core:
         cast, analysis = await core.store.write(ballot.claim)
+        if analysis is None:
+            raise Refused("cli.feedback.analysed_already", about=feedback.about(cast.feedback))
         if not is_json:
             click.echo(tell("feedback.analysing"), err=True)
         done = await _analyse(core, analysis, ballot)

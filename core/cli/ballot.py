@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from core.cli import access
-from core.errors import NotFound, Refused
+from core.errors import NotFound
 from core.model.feedback import Feedback, Source, Vote
 from core.model.ids import SessionId
 from core.model.proposal import Analysis, AnalysisState
@@ -41,13 +41,17 @@ class TerminalBallot:
         service.just_note(tx, cast.feedback.id, access.who(), access.CLOCK.now())
         return cast.feedback
 
-    def claim(self, tx: Tx) -> tuple[Cast, Analysis]:
-        """Count it and take its analysis ourselves, before a bot that shares the store does."""
+    def claim(self, tx: Tx) -> tuple[Cast, Analysis | None]:
+        """Count it and take its analysis ourselves, before a bot that shares the store does.
+
+        None where it is made already or under way; words that are new are kept all the same.
+        """
         cast = self.cast(tx)
         waiting = cast.analysis
-        if waiting is None or waiting.state not in (AnalysisState.OPEN, AnalysisState.READY):
-            raise Refused("cli.feedback.analysed_already", about=cast.feedback.context)
-        running = taken(waiting)
+        if waiting is None or waiting.state in (AnalysisState.RUNNING, AnalysisState.DONE):
+            return cast, None
+        again = waiting.state in (AnalysisState.FAILED, AnalysisState.CANCELLED)
+        running = taken(replace(waiting, tries=0) if again else waiting)
         tx.proposals.put_analysis(running)
         return cast, running
 

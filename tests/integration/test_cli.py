@@ -1,11 +1,16 @@
 """The command line as people and scripts use it: lessons, proposals, feedback."""
 
+import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.model.ids import RunId, SessionId
+from core.model.run import Run, RunState
 from core.services.context import shown
+from core.store.sqlite import open_store
 from tests.integration.shell import FINDING, Shell, sit_down
 
 PROPOSAL_FIELDS = ["id", "state", "verdict", "rule", "rationale", "domain", "scope", "lesson", "feedback"]
@@ -265,3 +270,90 @@ def test_a_session_without_runs_is_named(run: Shell) -> None:
     run("feedback", "good", "--session", "nope")
 
     assert (run.code, "session nope" in run.err) == (1, True)
+
+
+# Feedback about runs
+
+
+def remember(home: Path, *runs: Run) -> None:
+    """Put runs into the store, as the bot does."""
+
+    async def write() -> None:
+        async with open_store(home / "store.db") as store:
+            for each in runs:
+                await store.write(lambda tx, each=each: tx.runs.put(each))  # type: ignore[misc]
+
+    asyncio.run(write())
+
+
+def a_run(number: int, project: str, session: str, **fields: object) -> Run:
+    """Give a finished run."""
+    made = Run(
+        RunId(f"r{number}"), SessionId(session), "pi", project, f"Task {number}", RunState.DONE, float(number)
+    )
+    return replace(made, **fields)  # type: ignore[arg-type]
+
+
+def test_a_vote_is_about_the_projects_newest_run(run: Shell, tmp_path: Path) -> None:
+    """Another project's newer run is none of it; with `--session` it is that session's newest."""
+    shop, blog = str(tmp_path / "shop"), str(tmp_path / "blog")
+    remember(tmp_path / "home", a_run(1, shop, "s1"), a_run(2, shop, "s2"), a_run(3, blog, "s3"))
+
+    newest = run.one("feedback", "good", "fine")
+    named = run.one("feedback", "good", "--session", "s1")
+
+    assert (newest["run"], newest["session"], newest["context"]) == ("r2", "s2", "Task 2")
+    assert (named["run"], named["context"]) == ("r1", "Task 1")
+
+
+def test_praise_counts_for_the_lessons_that_were_told(run: Shell, tmp_path: Path) -> None:
+    """A 👍 from the terminal raises what the run was told; taking the other side reverses it."""
+    run("lessons", "add", "Run the tests.")
+    remember(tmp_path / "home", a_run(1, str(tmp_path / "shop"), "s1", told=("l-001",)))
+
+    run("feedback", "good")
+    praised = run.rows("lessons")[0]["positive_examples"]
+    run("feedback", "bad", "--no-analysis")
+
+    assert (praised, run.rows("lessons")[0]["positive_examples"]) == (1, 0)
+
+
+def test_words_that_a_lesson_says_already_are_a_violation(run: Shell, tmp_path: Path) -> None:
+    """It is named with its count, and nothing new is proposed."""
+    run("lessons", "add", "Run the tests first.")
+    remember(tmp_path / "home", a_run(1, str(tmp_path / "shop"), "s1", told=("l-001",)))
+
+    said = run("feedback", "bad", "you should run the tests first")
+
+    assert said.startswith("l-001 says this already and was not followed (broken 1 times)")
+    assert run.rows("proposals", "--all") == []
+    assert run.rows("lessons")[0]["violations"] == 1
+
+
+def test_the_same_bad_answer_is_not_analysed_twice(run: Shell, tmp_path: Path) -> None:
+    """The second 👎 on a run says what came of the first."""
+    remember(tmp_path / "home", a_run(1, str(tmp_path / "shop"), "s1"))
+    run("feedback", "bad", "use pnpm here")
+
+    run("feedback", "bad", "also in CI")
+
+    assert (run.code, "analysis is made or under way" in run.err) == (1, True)
+    assert len(run.rows("proposals")) == 1
+    assert run.rows("feedback")[0]["user_comment"] == "use pnpm here\nalso in CI"
+
+
+def test_a_noted_or_failed_bad_answer_is_analysed_when_asked_again(
+    run: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vote is the same, its analysis is made now."""
+    remember(tmp_path / "home", a_run(1, str(tmp_path / "shop"), "s1"))
+    run("feedback", "bad", "use pnpm here", "--no-analysis")
+    monkeypatch.setenv("AUTO_IMPROVE_ANALYST", "agent")
+    monkeypatch.setenv("AUTO_IMPROVE_PI_COMMAND", "no-such-agent-anywhere")
+    run("feedback", "bad")
+
+    monkeypatch.setenv("AUTO_IMPROVE_ANALYST", "rules")
+    said = run("feedback", "bad")
+
+    assert "approve p-001" in said
+    assert len(run.rows("feedback")) == 1

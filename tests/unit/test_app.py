@@ -1,0 +1,71 @@
+"""Core put together from its settings."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.agents.script import Answer, Script
+from core.agents.scripted import ScriptedRunner
+from core.analysis.by_agent import ByAgent
+from core.analysis.by_rules import ByRules
+from core.analysis.scripted import Scripted
+from core.app import open_core
+from core.errors import AgentMissing, SettingsError
+from core.model.evidence import Evidence
+from core.settings import CoreSettings
+
+
+def settings(home: Path, **values: object) -> CoreSettings:
+    """Give settings with a home of their own."""
+    return CoreSettings(home=home, **values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [({}, ByAgent), ({"analyst": "rules"}, ByRules), ({"agent": "scripted"}, Scripted)],
+)
+async def test_the_analyst_that_is_set_is_at_work(
+    tmp_path: Path, values: dict[str, object], kind: type[object]
+) -> None:
+    """The agent by default, rules where set, the script's own beside the shipped script."""
+    async with open_core(settings(tmp_path, **values)) as core:
+        assert isinstance(core.analyst, kind)
+
+
+async def test_an_analyst_that_is_not_installed_is_a_clear_error(tmp_path: Path) -> None:
+    """Nothing is opened."""
+    with pytest.raises(SettingsError):
+        async with open_core(settings(tmp_path, analyst="model")):
+            raise AssertionError
+
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_an_agent_that_nobody_registered_is_a_clear_error(tmp_path: Path) -> None:
+    """Before the store is opened."""
+    with pytest.raises(AgentMissing):
+        async with open_core(settings(tmp_path, agent="codex")):
+            raise AssertionError
+
+
+async def test_given_agents_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
+    """An embedder's runner answers the analysis."""
+    runner = ScriptedRunner(Script(answers=(Answer("ANALYSIS", ('{"verdict": "none", "cause": "fine"}',)),)))
+
+    async with open_core(settings(tmp_path, agent="mine"), agents={"mine": runner}) as core:
+        found = await core.analyst.analyse(Evidence(None), core.spec(tmp_path))
+
+    assert (core.runner is runner, found.cause) == (True, "fine")
+
+
+async def test_the_agent_sees_none_of_our_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its environment is an allow-list with what the settings add."""
+    monkeypatch.setitem(os.environ, "AUTO_IMPROVE_TELEGRAM_TOKEN", "1:token")
+    monkeypatch.setitem(os.environ, "MY_KEY", "x")
+
+    async with open_core(settings(tmp_path, agent_env=("MY_KEY",), pi_command=("node", "pi.js"))) as core:
+        spec = core.spec(tmp_path)
+
+    assert ("AUTO_IMPROVE_TELEGRAM_TOKEN" in spec.env, spec.env["MY_KEY"]) == (False, "x")
+    assert (spec.command, spec.cwd) == (("node", "pi.js"), tmp_path)
