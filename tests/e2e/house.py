@@ -4,20 +4,23 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from bot.local.person import LocalTelegram, Person
+from bot.local.person import LocalTelegram, Person, Wanted
 from bot.local.server import LocalServer
+from bot.local.wire import MessageView
 from core.ports import T
 from core.store.sqlite import open_store
+from core.tables import Tx
 from tests.fakes.pi_home import MODEL, make_pi_home
 from tests.fakes.stub_provider import StubProvider
 
 TOKEN = "42:a-token-of-the-local-server"
 REPOSITORY = Path(__file__).parents[2]
+PATIENCE_S = 20.0  # longest wait for anything: the machine may be busy with other tests
 
 
 @dataclass(slots=True)
@@ -31,7 +34,6 @@ class House:
     stub: StubProvider
     env: dict[str, str]
     process: asyncio.subprocess.Process | None = None
-    kills: list[str] = field(default_factory=list)
 
     @property
     def home(self) -> Path:
@@ -43,6 +45,13 @@ class House:
 
     async def start(self, **more: str) -> None:
         """Start the bot, killable by KILL_AT."""
+        polls = (await self.telegram.bot()).polls
+        await self.launch(**more)
+        if "KILL_AT" not in more:  # one that is to die may die before its first poll
+            await self.telegram.wait_for_poll(after=polls, timeout_s=PATIENCE_S)
+
+    async def launch(self, **more: str) -> None:
+        """Start the bot and do not wait for it."""
         log = (self.folder / "bot.log").open("ab")
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -61,7 +70,7 @@ class House:
             self.process.kill()
         await self.dead()
 
-    async def dead(self, timeout_s: float = 20.0) -> int:
+    async def dead(self, timeout_s: float = PATIENCE_S) -> int:
         """Wait until the bot is dead; give its exit code."""
         assert self.process is not None
         async with asyncio.timeout(timeout_s):
@@ -79,10 +88,52 @@ class House:
             self.process.send_signal(signal.SIGTERM)
         return await self.dead()
 
-    async def store(self, fn: "type[T] | object") -> T:
+    async def store(self, fn: Callable[[Tx], T]) -> T:
         """Look into the store from this process."""
         async with open_store(self.home / "store.db") as store:
-            return await store.read(fn)  # type: ignore[arg-type]
+            return await store.read(fn)
+
+    # -- what a person does, with the patience of a busy machine -----------------------------------------
+
+    async def see(self, wanted: Wanted, *, after: MessageView | None = None) -> MessageView:
+        """Wait for a message of the bot."""
+        return await self.ada.wait_for(wanted, after=after, timeout_s=PATIENCE_S)
+
+    async def change(self, message: MessageView, is_wanted: Callable[[MessageView], bool]) -> MessageView:
+        """Wait until a message has become something."""
+        return await self.see(lambda m: m.id == message.id and is_wanted(m))
+
+    async def ask(self, prompt: str) -> MessageView:
+        """Say something to the agent; give the last part of its answer."""
+        said = await self.ada.say(prompt)
+        return await self.see(lambda m: "👎" in m.buttons, after=said)
+
+    async def tap(self, message: MessageView, button: str) -> str:
+        """Tap a button; give the toast."""
+        tap = await self.ada.tap(message, button)
+        return (await self.ada.wait_for_toast(tap, timeout_s=PATIENCE_S)).text
+
+    async def tell(self, text: str, *, reply_to: MessageView | None = None) -> MessageView:
+        """Say something that the bot answers itself; give what it says next."""
+        said = await self.ada.say(text, reply_to=reply_to)
+        return await self.see(lambda m: True, after=said)
+
+    async def complain(self, answer: MessageView, reason: str = "Wrong result") -> MessageView:
+        """Tap 👎 and a reason; give the answer as it stands then."""
+        await self.tap(answer, "👎")
+        asked = await self.change(answer, lambda m: reason in m.buttons)
+        await self.tap(asked, reason)
+        return asked
+
+    async def card(self, words: str = "New lesson?", *, after: MessageView | None = None) -> MessageView:
+        """Wait for a proposal's card that can be decided."""
+        return await self.see(lambda m: words in m.text and bool(m.buttons), after=after)
+
+    async def propose(self, prompt: str = "fix the bug") -> MessageView:
+        """Ask, complain, and give the card that follows."""
+        answer = await self.ask(prompt)
+        await self.complain(answer)
+        return await self.see(lambda m: " · p-" in m.text and bool(m.buttons), after=answer)
 
     async def cli(self, *words: str, stdin: str = "", **more: str) -> tuple[int, str, str]:
         """Run `auto-improve` as a person at the terminal does; give exit code, output, errors."""
@@ -103,6 +154,14 @@ class House:
     def prompts(self) -> list[dict[str, object]]:
         """Give what the provider was asked on a person's prompt, analyses left out."""
         return [each for each in self.stub.requests if not _is_analysis(each)]
+
+    def analyses(self) -> list[str]:
+        """Give what the analyst was asked."""
+        return [str(each["last_user"]) for each in self.stub.requests if _is_analysis(each)]
+
+    def told(self) -> str:
+        """Give the system text of the newest prompt."""
+        return str(self.prompts()[-1]["system"])
 
     def log_text(self) -> str:
         """Give what the bot logged so far."""
