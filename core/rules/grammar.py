@@ -87,7 +87,7 @@ class Reader:
 
     def read(self, text: str) -> Segment | None:
         """Read a whole line (or the script of a wrapper)."""
-        source = text.encode("utf-8", "replace")[:INPUT_LIMIT].replace(b"\0", b" ")
+        source = text[:INPUT_LIMIT].encode("utf-8", "replace")[:INPUT_LIMIT].replace(b"\0", b" ")
         root = _parser().parse(source).root_node
         if root.has_error and (mended := _drop_heredocs(root, source)):
             root = _parser().parse(mended).root_node

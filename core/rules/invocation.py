@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.rules.programs import (
     KEYWORDS,
@@ -38,8 +38,7 @@ _FILE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(NamedTuple):
     """What runs: `typed` is everything up to the program as a person typed it, `args` what follows.
 
     `names` are all the names by which an error text may call it; `script` is the line a shell wrapper is
@@ -61,7 +60,7 @@ Step = tuple[int, str | None]
 def name_program(word: str) -> str | None:
     """Cut a path to the program's name; None where it is no name (a variable, an option, text)."""
     name = (word.replace("\\", "/") if "\\" in word else word).rpartition("/")[2]
-    if suffix := _WINDOWS_SUFFIX.fullmatch(name):
+    if "." in name and (suffix := _WINDOWS_SUFFIX.fullmatch(name)):
         name = suffix[1] or suffix[2]
     if "@" in name and (version := _VERSION.fullmatch(name)):
         name = version[1]
@@ -129,7 +128,7 @@ def _peel(name: str | None, words: list[str], at: int) -> Step | None:
         return _peel_shell(words, at)
     if name in _PEELERS:
         return _PEELERS[name](words, at)
-    if name and _PYTHON.fullmatch(name):
+    if name and name[:2] == "py" and _PYTHON.fullmatch(name):
         return _peel_module(words, at)
     return _peel_runner(name, words, at) if name in _RUNNER_NAMES else None
 
