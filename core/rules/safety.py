@@ -61,6 +61,8 @@ _FIELD: Final = re.compile(
 _FIELDS_INLINE: Final = re.compile(
     r"(?i)['\"](?:verdict|rule|active|scope|status|approved|rationale)['\"]\s?:"
 )
+# What the block stands in (pi-protocol.md 6): shown, stored and told alike without its angle bracket.
+_OUR_TAG: Final = re.compile(r"<(?=\s*/?\s*auto[_-]improve)", re.IGNORECASE)
 _SPACES: Final = re.compile(r"[\s\x1c-\x1f\x85]+")
 _BEFORE_MARK: Final = re.compile(r"\s+([;:!?»])|(«)\s+")
 _FINAL_MARKS: Final = " .!?…;:,。！？"
@@ -107,6 +109,7 @@ def _normalised(text: str) -> tuple[str, bool]:
     while True:  # composing may put a joiner beside another letter: until nothing changes
         cleaned, has_hidden = characters.clean(unicodedata.normalize("NFC", visible))
         settled = " ".join(_SPACES.sub(" ", unicodedata.normalize("NFC", cleaned)).split())
+        settled = _OUR_TAG.sub("‹", settled)
         hides = hides or has_hidden
         if settled == visible:
             return settled, hides
