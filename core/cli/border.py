@@ -12,7 +12,7 @@ from core.cli.speech import language, tell
 from core.errors import AutoImproveError
 from core.texts import say_error
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE, FAILED = 0, 1
 
 # Known by name: older releases of click 8 raise a plain UsageError, or print the help, instead.
 NO_ARGUMENTS, NO_COMMAND = "NoArgsIsHelpError", "NoSuchCommand"
@@ -27,7 +27,7 @@ def run(group: click.Command, argv: Sequence[str]) -> int:
         code = group.main(list(argv), prog_name="auto-improve", standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        return complain(tell("interrupted"), INTERRUPTED)
+        return complain(tell("interrupted"), FAILED)
     except click.ClickException as error:
         if type(error).__name__ == NO_ARGUMENTS and isinstance(error, click.UsageError) and error.ctx:
             click.echo(error.ctx.get_help())
