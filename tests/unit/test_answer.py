@@ -123,10 +123,11 @@ def test_a_marker_that_does_not_count_is_shown_as_it_stands() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "x" * 9000, "😀" * 3000, "🇫🇷" * 5000, "e" + "\u0301" * 9000, "\u200b" * 9000, "\ud800" * 9000,
+              "x" * 9000, "😀" * 3000, "🇫🇷" * 5000, "e" + "\u0301" * 9000, "\u200b" * 9000, "\ud800" * 9000,
         "```py\n" + "x = 1\n\n  y\n" * 10_000 + "```", "http://a.bc/" + "x" * 9000,
         "| a | b |\n|-|-|\n" + "| x **b** | y |\n" * 3000, "| a |\n|-|\n| " + "x" * 9000 + " |\n",
-        ">" * 3000 + " x", "- " * 3000 + "x", "> a\n" * 3000, "**a** `b` " * 1000, "# **a** `b`\n" * 900,
+        ">" * 3000 + " x", "- " * 3000 + "x",
+        "> a\n" * 3000, "**a** `b` " * 1000, "# **a** `b`\n" * 900,
         "[" + "word " * 3000 + "](http://a.bc)",
     ],
     ids=range(16),
@@ -138,9 +139,12 @@ def test_a_pathological_answer_is_one_telegram_takes(check: Check, answer: str) 
 
 FRAGMENTS = st.sampled_from(
     [
-        "# ", "- ", "1. ", "> ", "    ", "\n", "\n\n", "**", "*", "_", "~~", "`", "```", "[", "](", ")", "![", "<",
-        "](http://a.bc/", ">", "<!--", "-->", "<!-- telegram_button ", "{", "}", '"', "|", "|-|-|", "---", "===",
-        "\\", "word", "é", "日本", "😀", "e\u0301", "\u200b", "\x00", "\ud800", "\u202e", "\u030a", " ", "x" * 1500,
+        "# ", "- ", "1. ", "> ", "    ", "\n", "\n\n", "**", "*", "_", "~~", "`", "```",
+        "[", "](", ")", "![", "<",
+        "](http://a.bc/", ">", "<!--", "-->", "<!-- telegram_button ", "{",
+        "}", '"', "|", "|-|-|", "---", "===",
+        "\\", "word", "é", "日本", "😀", "e\u0301", "\u200b", "\x00", "\ud800", "\u202e",
+        "\u030a", " ", "x" * 1500,
     ]
 )  # fmt: skip
 
@@ -175,7 +179,8 @@ def test_hostile_inputs_are_ones_telegram_takes(check: Check) -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "Some **bold** `code` and a [link](https://a.bc/x).\n\n", "x", "[", "*a ", "`a``", "[a](", "![", "<a ",
+        "Some **bold** `code` and a [link](https://a.bc/x).\n\n", "x", "[", "*a ",
+        "`a``", "[a](", "![", "<a ",
         "- item\n  - in\n", "# a\n", "a\n=\n", "| a |\n|-|\n", "> a\n", "&amp;", "🇫🇷", "👨\u200d",
         "\u200b",         "\n", "a\n", "|a", "$x$ ", "1. a\n",
     ],
