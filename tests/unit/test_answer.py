@@ -123,7 +123,7 @@ def test_a_marker_that_does_not_count_is_shown_as_it_stands() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-              "x" * 9000, "😀" * 3000, "🇫🇷" * 5000, "e" + "\u0301" * 9000, "\u200b" * 9000, "\ud800" * 9000,
+        "x" * 9000, "😀" * 3000, "🇫🇷" * 5000, "e" + "\u0301" * 9000, "\u200b" * 9000, "\ud800" * 9000,
         "```py\n" + "x = 1\n\n  y\n" * 10_000 + "```", "http://a.bc/" + "x" * 9000,
         "| a | b |\n|-|-|\n" + "| x **b** | y |\n" * 3000, "| a |\n|-|\n| " + "x" * 9000 + " |\n",
         ">" * 3000 + " x", "- " * 3000 + "x",
@@ -186,10 +186,10 @@ def test_hostile_inputs_are_ones_telegram_takes(check: Check) -> None:
     ],
 )  # fmt: skip
 def test_a_megabyte_is_rendered_in_linear_time(piece: str) -> None:
-    """Measured 0.1 to 0.5 s on two cores; the limit leaves room for a busy machine."""
+    """Measured 0.1 to 0.7 s of processor time; the limit leaves room for a busy machine."""
     answer = piece * (1_000_000 // len(piece))
 
-    started = time.perf_counter()
+    started = time.process_time()
     render(answer)
 
-    assert time.perf_counter() - started < 8
+    assert time.process_time() - started < 4
