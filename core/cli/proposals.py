@@ -9,7 +9,7 @@ import click
 from core.analysis import reply
 from core.cli import access, show
 from core.cli.group import ListGroup
-from core.cli.speech import tell
+from core.cli.speech import language, tell
 from core.errors import Invalid, MalformedReply
 from core.model.evidence import Evidence
 from core.model.lesson import Domain, Scope
@@ -18,6 +18,7 @@ from core.rules.approval import folded
 from core.services import proposals as service
 from core.services.proposals import Basis, Decision
 from core.tables import Tx
+from core.texts import say
 
 MAX_INPUT_BYTES = 1_000_000
 
@@ -102,7 +103,7 @@ def card(proposal: Proposal) -> None:
     show.field("cause", proposal.cause)
     show.field("evidence", proposal.evidence)
     show.field("origin", tell(f"origin.{proposal.origin.name.lower()}"))
-    show.field("flags", ", ".join(proposal.flags))
+    show.field("flags", "; ".join(say(f"flag.{each}", language()) for each in proposal.flags))
     show.field("note", tell("proposals.by_rules") if proposal.is_by_rules else "")
     show.field("version", proposal.version)
     show.field("decided_by", proposal.decided_by)

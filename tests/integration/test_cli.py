@@ -190,6 +190,16 @@ def test_an_edited_proposal_is_told_as_edited(run: Shell) -> None:
     assert run.rows("lessons")[0]["rule"] == "Ask twice."
 
 
+def test_a_suspicious_wording_is_shown_with_its_warnings(run: Shell) -> None:
+    """What was hidden in it is gone, and the person is told so."""
+    run("proposals", "propose", stdin=json.dumps(FINDING | {"rule": "Ask \u202efirst"}))
+
+    card = run("proposals", "show", "p-001")
+
+    assert "Ask first" in card
+    assert "Warnings: invisible characters were removed" in card
+
+
 def test_a_decision_is_made_once(run: Shell) -> None:
     """The second one says what it is already."""
     run("proposals", "propose", stdin=json.dumps(FINDING))

@@ -13,6 +13,7 @@ from core import errors, texts
 from core.cli.group import FILTERS, LAZY
 from core.errors import AgentMissing, AnalysisFailed, AutoImproveError, Refused
 from core.model.proposal import State, Verdict
+from core.rules.safety import Flag
 
 CORE = Path(core.__file__).parent if core.__file__ else Path("core")
 
@@ -58,6 +59,7 @@ def test_every_key_that_core_uses_has_a_text() -> None:
     [
         ("cli.state.", State),
         ("cli.verdict.", Verdict),
+        ("flag.", Flag),
         ("cli.help.", (*LAZY, *bot.COMMANDS)),
         ("cli.help.inspect_", (*FILTERS, *bot.FILTERS)),
     ],
