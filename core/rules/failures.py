@@ -169,7 +169,7 @@ def _is_answer(command: Command, exit_code: int | None, text: str) -> bool:
 
 def _answers(segment: Segment, exit_code: int | None) -> bool:
     name = segment.verb if segment.verb in ANSWERS else segment.program
-    if name not in ANSWERS or exit_code not in (ANSWERS[name] | {None}):
+    if name not in ANSWERS or segment.is_local or exit_code not in (ANSWERS[name] | {None}):
         return False
     needed = _ANSWER_NEEDS.get(name)
     return needed is None or not set(needed.split()).isdisjoint(segment.args)

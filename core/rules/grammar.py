@@ -41,6 +41,12 @@ class Segment:
         """Give the words as typed, without redirections."""
         return " ".join((self.typed, *self.args))
 
+    @property
+    def is_local(self) -> bool:
+        """Say whether it is a file of the project: `bin/test` is not the shell's `test`."""
+        word = self.typed.rpartition(" ")[2]
+        return "/" in word and not word.startswith(("/", "~", "$"))
+
 
 @cache
 def _parser() -> "Parser":

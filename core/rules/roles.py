@@ -67,6 +67,8 @@ def role_of_tool(tool: str) -> Role:
 def role_of(segment: Segment) -> Role:
     """Give the role of one command."""
     program, verb = segment.program or "", segment.verb or ""
+    if segment.is_local:
+        return Role.RUN
     if _edits_in_place(segment) or verb in _WRITES:
         return Role.WRITE
     if verb in _MOVES:

@@ -17,6 +17,7 @@ _VERB = re.compile(
     r"|mvnw?:verify"
 )
 _SCRIPT = re.compile(r"(?:.*/)?(?:run[-_]?tests?|tests?)\.(?:py|sh|js|ts|rb)")
+_LOCAL_RUNNER = re.compile(r"(?:run[-_]?)?tests?")
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|node|ruby|php|deno|bun|perl")
 
 _RED = r"""
@@ -84,6 +85,8 @@ def could_not_run(command: Command, exit_code: int | None, text: str) -> bool:
 
 def _runs_test_script(chosen: Segment) -> bool:
     program = chosen.program or ""
+    if chosen.is_local and _LOCAL_RUNNER.fullmatch(program):
+        return True
     if _SCRIPT.fullmatch(program) or "--test" in chosen.args:
         return True
     script = next((one for one in chosen.args if not one.startswith("-")), "")

@@ -57,6 +57,7 @@ def test_aborts_and_refusals_are_no_failures() -> None:
         ("npm test", "1 failing: expected 2 to equal 3", 1),
         ("pytest tests", "==== 1 failed, 3 passed in 0.1s ====", 1),
         ("pytest", "E   ModuleNotFoundError\n== 1 failed, 3 passed in 0.1s ==", 1),
+        ("bin/test sympy/core", "tests finished: 12 passed, 1 failed, in 1.2 seconds", 1),
         ("python tests/runtests.py i18n", "Ran 3 tests in 1s\n\nFAILED (errors=1)", 1),
         ("go test ./...", "--- FAIL: TestX", 1),
         ("cargo test | tail", "test result: FAILED. 1 passed", 0),

@@ -66,6 +66,7 @@ def test_the_same_job_another_way_recovers(failed: str, error: str, worked: str,
     ("failed", "worked"),
     [
         ("python x.py", "cat x.py"),
+        ("bin/find src/a.py", "cat src/a.py"),
         ("python x.py", "rm x.py"),
         ("python x.py", "cat > x.py <<EOF\nx\nEOF"),
         ("python x.py", "python y.py"),
