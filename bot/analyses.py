@@ -12,6 +12,7 @@ from pathlib import Path
 import structlog
 
 from bot import cards, delivery
+from bot.patience import insist
 from bot.sender import Sender
 from core.errors import AnalysisFailed, AutoImproveError
 from core.model.evidence import Evidence
@@ -66,7 +67,7 @@ class Analyses:
             while True:
                 self._wake.clear()
                 await self._room.acquire()
-                case = await self._store.write(self._claim)
+                case = await insist(self._store, self._claim)
                 if case is not None:
                     self._tell(case.lane)
                     group.create_task(self._analyse(case), name=f"analysis {case.analysis.id}")
@@ -90,7 +91,7 @@ class Analyses:
             failed = analysis.recover(tx, now)
             return [lane for each in failed if (lane := _show_failure(tx, self._ids, each, now))]
 
-        for lane in await self._store.write(recover):
+        for lane in await insist(self._store, recover):
             self._tell(lane)
 
     def _claim(self, tx: Tx) -> _Case | None:
@@ -141,7 +142,7 @@ class Analyses:
             elif case.lane:
                 cards.show_conclusion(tx, self._ids, done, case.lane, now)
 
-        await self._store.write(conclude)
+        await insist(self._store, conclude)
 
     async def _fail(self, case: _Case, error: AutoImproveError) -> None:
         now, reason = self._clock.now(), say_error(error, case.evidence.language)
@@ -152,7 +153,7 @@ class Analyses:
             if failed.state is AnalysisState.FAILED:
                 _show_failure(tx, self._ids, failed, now)
 
-        await self._store.write(fail)
+        await insist(self._store, fail)
 
     def _tell(self, lane: str) -> None:
         if lane:

@@ -19,6 +19,7 @@ from bot.callbacks import Kind, encode
 from bot.draft import Draft
 from bot.locales import say
 from bot.outbox import BUTTON_LIFETIME_S, Key, Message, content, edit, post
+from bot.patience import insist
 from bot.relay import Progress
 from bot.sender import Live, Sender
 from bot.settings import BotSettings
@@ -103,7 +104,7 @@ class Host:
         try:
             while not self._is_replaced:
                 self._wake.clear()
-                claim = await self._works.store.write(self._claim)
+                claim = await insist(self._works.store, self._claim)
                 if claim is not None:
                     await self._run(claim)
                 elif not await self._wait():
@@ -155,9 +156,19 @@ class Host:
         works.probe("run.ended")
         watch, self._watch = self._watch, None
         works.sender.hide(lane, "progress")
-        await works.store.write(lambda tx: self._finish(tx, claim, ended, watch))
+        await self._store_end(claim, ended, watch)
         works.probe("run.finished")
         works.sender.wake(lane)
+
+    async def _store_end(self, claim: _Claim, ended: Ended, watch: _Watch) -> None:
+        """Store the end of a run; one that cannot be shown ends all the same, as a failure that says so."""
+        store = self._works.store
+        try:
+            await insist(store, lambda tx: self._finish(tx, claim, ended, watch))
+        except Exception:  # a run that never ends would block its session for good
+            log.exception("answer could not be shown", run=claim.run.id)
+            plain = Ended(Outcome.FAILED, error=say("run.failed_plain", claim.session.language))
+            await insist(store, lambda tx: self._finish(tx, claim, plain, watch))
 
     async def _drive(self, claim: _Claim) -> Ended:
         """Bring the prompt to the agent and follow it to its end; every failure becomes an end."""
@@ -285,7 +296,7 @@ class Host:
         edit(tx, lane, f"dialog:{request}", message, now=self._now())
 
     async def _tell(self, effect: Callable[[Tx], None]) -> None:
-        await self._works.store.write(effect)
+        await insist(self._works.store, effect)
         if self._watch is not None:
             self._works.sender.wake(self._watch.claim.session.lane)
 

@@ -6,6 +6,7 @@ import structlog
 
 from bot import delivery
 from bot.host import Host, Works
+from bot.patience import insist
 from bot.turn import Signal
 from core.agents.reaping import reap_strays
 from core.model.ids import SessionId
@@ -13,6 +14,8 @@ from core.services import runs
 from core.tables import Tx
 
 log = structlog.get_logger()
+
+FAULT_PAUSE_S = 5.0
 
 
 class Runner:
@@ -27,7 +30,7 @@ class Runner:
     async def run(self) -> None:
         """Serve until cancelled; what an earlier process was doing is told as interrupted first."""
         await asyncio.to_thread(reap_strays)
-        for lane in await self._works.store.write(self._recover):
+        for lane in await insist(self._works.store, self._recover):
             self._works.sender.wake(lane)
         async with asyncio.TaskGroup() as group:
             self._group = group
@@ -59,8 +62,9 @@ class Runner:
     async def _serve(self, host: Host) -> None:
         try:
             await host.serve()
-        except Exception:
+        except Exception:  # one session's fault must not end the others
             log.exception("session failed", session=host.session)
+            await asyncio.sleep(FAULT_PAUSE_S)
         finally:
             del self._hosts[host.session]
             self._wake.set()  # something may have come while it was closing

@@ -16,6 +16,8 @@ from telegram.error import RetryAfter
 from bot.api import Api, BadRequest, ChatMigrated, Forbidden, TelegramError, is_unknown, retry_after_s
 from bot.outbox import address
 from bot.pace import Pace
+from bot.patience import insist
+from core.errors import StoreError
 from core.model.mail import MailState, Outgoing, Receipt
 from core.ports import Clock, Probe, Store
 from core.tables import Tx
@@ -36,6 +38,7 @@ _REPEAT_MARK = " ↻"
 _MAX_TEXT_UNITS = 4096
 _LONG_WAIT_S = 60.0
 _MAX_PAUSE_S = 30.0
+_STORE_PAUSE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +89,28 @@ class Sender:
         wake = self._wakes[lane]
         while True:
             wake.clear()
-            now = self._clock.now()
-            waiting = await self._store.read(lambda tx: tx.outbox.waiting(lane))
-            due = next((row for row in waiting if row.not_before <= now), None)
-            if due is not None and due is waiting[0]:  # order within a chat: nothing overtakes what waits
-                lane_moved = await self._send(due)
-                if lane_moved:
+            try:
+                if await self._step(lane, wake):
                     break
-            elif not await self._send_live(lane):
-                if not waiting and not self._live.get(lane):
-                    break
-                pause = max(waiting[0].not_before - now, 0.0) if waiting else self._pace.pause(lane)
-                await _wait(wake, pause)
+            except StoreError as error:  # a lane's trouble must not end the others
+                log.error("cannot look into the outbox", lane=lane, error=str(error))
+                await asyncio.sleep(_STORE_PAUSE_S)
         self._wakes.pop(lane, None)
         if wake.is_set():
             self.wake(lane)
+
+    async def _step(self, lane: str, wake: asyncio.Event) -> bool:
+        """Send the next thing of a lane, or wait for it; say whether the lane has nothing left."""
+        now = self._clock.now()
+        waiting = await self._store.read(lambda tx: tx.outbox.waiting(lane))
+        if waiting and waiting[0].not_before <= now:  # order within a chat: nothing overtakes what waits
+            return await self._send(waiting[0])
+        if await self._send_live(lane):
+            return False
+        if not waiting and not self._live.get(lane):
+            return True
+        await _wait(wake, waiting[0].not_before - now if waiting else self._pace.pause(lane))
+        return False
 
     async def _send_live(self, lane: str) -> bool:
         pending = self._live.get(lane)
@@ -211,7 +221,7 @@ class Sender:
         await self._write(lambda tx: _close(tx, row.lane))
 
     async def _write(self, fn: Callable[[Tx], object]) -> None:
-        await self._store.write(fn)
+        await insist(self._store, fn)
 
 
 async def _wait(wake: asyncio.Event, timeout_s: float) -> None:

@@ -104,11 +104,14 @@ def _locked(fd: int) -> Iterator[None]:
 
 
 def _look(fn: Callable[[Tx], T], connection: sqlite3.Connection) -> T:
-    connection.execute("BEGIN")
     try:
-        return fn(SqlTx(connection))
-    finally:
-        connection.execute("ROLLBACK")
+        connection.execute("BEGIN")
+        try:
+            return fn(SqlTx(connection))
+        finally:
+            connection.execute("ROLLBACK")
+    except sqlite3.DatabaseError as error:
+        raise _told(error) from error
 
 
 def _commit(fd: int, fns: list[Callable[[Tx], object]], connection: sqlite3.Connection) -> list[Result]:
