@@ -139,7 +139,7 @@ class Recorder:
         """Record its answer; status 0 when the connection was dropped instead."""
         recorded.ended_at = time.time()
         recorded.status, recorded.answer = status, answer
-        if self._file:
+        if self._file and not self._file.closed:  # a poll may outlive the server by a moment
             self._file.write(json.dumps(recorded.line(), ensure_ascii=False) + "\n")
 
     def close(self) -> None:
