@@ -19,7 +19,7 @@ VERBS = {
         ("watch -n 5 'kubectl get pods | head'", "kubectl:get"),
         ("strace -f -o out doas -u root ls", "ls"),
         ("time (make; make test)", "make:test"),
-        ("flock -n /tmp/l -c 'npm test'", "npm:test"),
+        ("flock -n a.lock -c 'npm test'", "npm:test"),
         ("sudo -l", "sudo"),
         ("command -v node", "command"),
     ],
