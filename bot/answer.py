@@ -6,15 +6,11 @@ from dataclasses import dataclass
 
 from bot.buttons import MAX_BUTTONS, Button, Row
 from bot.entities import Entity, is_visible
-from bot.markup import extract_buttons, withhold_tail
+from bot.locales import say
+from bot.markup import extract_buttons
 from bot.splitting import Message, split_message
 
-__all__ = ["Answer", "Button", "Entity", "render", "withhold_tail"]
-
-_TEXTS = {
-    "answer.buttons_only": {"en": "Choose what comes next:", "fr": "Choisissez la suite :"},
-    "answer.empty": {"en": "∅ (nothing visible)", "fr": "∅ (rien de visible)"},
-}
+__all__ = ["Answer", "Button", "Entity", "render"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +43,13 @@ def render(answer: str, language: str = "en") -> Answer:
     text, spans = render_markdown(markup.text)
     if not is_visible(text):
         key = "answer.buttons_only" if keyboard else "answer.empty"
-        return Answer([(_say(key, language), ())], keyboard)
+        return Answer([(say(key, language), ())], keyboard)
     messages = [_show(message, language) for message in split_message(text, spans)]
     return Answer(messages, keyboard)
 
 
 def _show(message: Message, language: str) -> Message:
-    return message if is_visible(message[0]) else (_say("answer.empty", language), ())
-
-
-def _say(key: str, language: str) -> str:
-    texts = _TEXTS[key]
-    return texts.get(language.partition("-")[0].lower(), texts["en"])
+    return message if is_visible(message[0]) else (say("answer.empty", language), ())
 
 
 def _limit_buttons(rows: list[Row]) -> list[Row]:

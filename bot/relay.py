@@ -5,9 +5,9 @@ Pure: events in, a view out; who sends it and how often is the runner's and the 
 
 from dataclasses import dataclass
 
-from bot.answer import withhold_tail
 from bot.draft import Draft, clip
 from bot.locales import say
+from bot.markup import extract_buttons, withhold_tail
 from bot.outbox import Keyboard, Message
 from core.events import Ended, Event, Notice, Retrying, Started, Text, ToolEnded, ToolStarted
 from core.model.run import Call
@@ -90,7 +90,7 @@ class Progress:
         for line in self._lines:
             mark = {None: "…", False: "✓", True: "✗"}[line.is_error]
             draft.plain(f"{mark} {line.tool} ").code(_shown(line.command)).line()
-        if text := withhold_tail(self._text).strip():
+        if text := extract_buttons(withhold_tail(self._text)).text.strip():
             draft.line(_tail(text, SHOWN_TEXT_UNITS)).line()
         if self._notice:
             draft.line().italic(self._notice).line()
