@@ -31,7 +31,9 @@ def violations(calls: Path) -> list[str]:
     found = []
     for line in calls.read_text(encoding="utf-8").splitlines():
         call = json.loads(line)
-        checked = validate.validate_call(spec, call["method"], call["params"], call["files"], call["encoding"])
+        checked = validate.validate_call(
+            spec, call["method"], call["params"], call["files"], call["encoding"]
+        )
         found += [f"{call['method']}: {each}" for each in checked.violations]
     return found
 

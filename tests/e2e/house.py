@@ -180,7 +180,10 @@ async def open_house(
     (folder / "project").mkdir()
     with StubProvider(script) as stub:
         pi_env = make_pi_home(folder / "pi", stub.base_url)
-        async with LocalServer(TOKEN, record=folder / "calls.jsonl") as server, LocalTelegram(server.url) as telegram:
+        async with (
+            LocalServer(TOKEN, record=folder / "calls.jsonl") as server,
+            LocalTelegram(server.url) as telegram,
+        ):
             ada = await telegram.person("Ada", language_code="en")
             env = {
                 **pi_env,
