@@ -17,7 +17,7 @@ from bot.api import Api, TelegramError, make_api
 from bot.app import menu, open_bot
 from bot.logs import configure
 from bot.settings import BotSettings
-from core.app import open_core
+from core.app import Core, open_core
 from core.cli.speech import tell
 from core.errors import SettingsError
 from core.ports import Probe, ignore
@@ -42,35 +42,47 @@ def serve(settings: BotSettings, probe: Probe = ignore) -> None:
     if not settings.allowed_users:
         raise SettingsError("settings.missing", name="AUTO_IMPROVE_ALLOWED_USERS")
     configure(settings.log_level, (token,))
-    _protect()
-    with _only_one(settings.home, token):
+    protect()
+    with only_one(settings.home, token):
         asyncio.run(_serve(settings, token, probe))
 
 
 async def _serve(settings: BotSettings, token: str, probe: Probe) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = stop_signal()
     api = make_api(token, settings.telegram_base_url, settings.telegram_base_file_url)
     async with open_core(settings) as core:
-        username = await _until_known(api, stop)
-        if username is None:
-            return
-        async with open_bot(core, settings, username, api, probe=probe) as bot:
-            running = asyncio.create_task(bot.run(), name="bot")
-            stopping = asyncio.create_task(stop.wait(), name="stop signal")
-            menus = asyncio.create_task(_publish_menu(api), name="menu")
-            log.info("running", bot=f"@{username}", store=str(settings.store_path))
-            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            log.info("stopping")
-            for task in (running, stopping, menus):
-                task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, TimeoutError):
-                async with asyncio.timeout(STOP_S):
-                    await asyncio.gather(running, stopping, menus, return_exceptions=True)
-            if running.done() and not running.cancelled() and running.exception() is not None:
-                raise running.exception() or RuntimeError
+        await work(core, settings, api, stop, probe)
+
+
+def stop_signal() -> asyncio.Event:
+    """Give what SIGTERM and SIGINT set from now on."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+async def work(
+    core: Core, settings: BotSettings, api: Api, stop: asyncio.Event, probe: Probe = ignore
+) -> None:
+    """Run the bot over an open core until told to stop. Raises what ended it before."""
+    username = await _until_known(api, stop)
+    if username is None:
+        return
+    async with open_bot(core, settings, username, api, probe=probe) as bot:
+        running = asyncio.create_task(bot.run(), name="bot")
+        stopping = asyncio.create_task(stop.wait(), name="stop signal")
+        menus = asyncio.create_task(_publish_menu(api), name="menu")
+        log.info("running", bot=f"@{username}", store=str(settings.store_path))
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        log.info("stopping")
+        for task in (running, stopping, menus):
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                await asyncio.gather(running, stopping, menus, return_exceptions=True)
+        if running.done() and not running.cancelled() and running.exception() is not None:
+            raise running.exception() or RuntimeError
 
 
 async def _until_known(api: Api, stop: asyncio.Event) -> str | None:
@@ -101,7 +113,7 @@ async def _publish_menu(api: Api) -> None:
 
 
 @contextmanager
-def _only_one(home: Path, token: str) -> Iterator[None]:
+def only_one(home: Path, token: str) -> Iterator[None]:
     """Hold the lock of this bot: two of them would each get half of the messages (P8)."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     bot_id = token.partition(":")[0]
@@ -116,7 +128,7 @@ def _only_one(home: Path, token: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _protect() -> None:
+def protect() -> None:
     """Keep the token out of the agent's reach: no other process may read our memory or environment (S8)."""
     import ctypes  # noqa: PLC0415 -- only where a bot runs
 
