@@ -77,9 +77,7 @@ def undone(proposal: Proposal, now: float) -> Proposal:
 
 def reworded(proposal: Proposal, rule: str, flags: tuple[str, ...]) -> Proposal:
     """Give the next version, with another wording (rule 2)."""
-    return replace(
-        proposal, rule=rule, flags=flags, version=proposal.version + 1, asks="", remark="", reminded=False
-    )
+    return replace(proposal, rule=rule, flags=flags, version=proposal.version + 1, asks="", remark="")
 
 
 def separated(proposal: Proposal) -> Proposal:
@@ -106,13 +104,19 @@ def follow(proposal: Proposal, lesson: Lesson) -> Proposal:
     bumped = replace(proposal, version=proposal.version + 1)
     is_usable = lesson.active and lesson.reaches(proposal.project)
     if proposal.lesson != lesson.id:
-        kept = tuple(each for each in proposal.absorbs if each != lesson.id)
-        return bumped if is_usable else replace(bumped, absorbs=kept)
+        return bumped if is_usable else _without(bumped, lesson.id)
     if is_usable:
         return grounded(bumped, lesson)
     if proposal.verdict is Verdict.MERGE and proposal.feedback is not None:
         return separated(proposal)
     return replace(bumped, state=State.WITHDRAWN)
+
+
+def _without(proposal: Proposal, lesson: LessonId) -> Proposal:
+    """Leave a lesson out of a merge; one with nothing left to merge and no vote behind it is over."""
+    kept = tuple(each for each in proposal.absorbs if each != lesson)
+    is_over = not kept and proposal.feedback is None
+    return replace(proposal, absorbs=kept, state=State.WITHDRAWN if is_over else proposal.state)
 
 
 def names(proposal: Proposal, lesson: LessonId) -> bool:

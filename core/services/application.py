@@ -6,7 +6,7 @@ from core.errors import Stale
 from core.model.lesson import Lesson, Scope
 from core.model.proposal import Proposal, Verdict
 from core.services import lessons
-from core.services.changes import By, Draft, absorb, change, create, is_newest, need, take_back
+from core.services.changes import By, Draft, absorb, change, create, need, take_back
 from core.tables import CoreTx
 
 
@@ -97,7 +97,7 @@ def take_out(tx: CoreTx, proposal: Proposal, by: By) -> Lesson | None:
     """Give the lessons back the state they had before an approval. Raises Stale if one changed since."""
     if proposal.result is None:
         return None
-    for each in proposal.absorbs:
-        if is_newest(tx, need(tx, each).id, proposal.id):
-            take_back(tx, need(tx, each), by, proposal.id)
+    for each in (need(tx, id_) for id_ in proposal.absorbs):
+        if each.merged_into == proposal.result:  # a person may have set it free again since
+            take_back(tx, each, by, proposal.id)
     return take_back(tx, need(tx, proposal.result), by, proposal.id)

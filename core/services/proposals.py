@@ -5,7 +5,7 @@ from typing import Literal
 
 from core.errors import Invalid, NotFound, Refused, Stale
 from core.model.feedback import Vote
-from core.model.ids import FeedbackId, ProposalId, RunId, number_of
+from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, number_of
 from core.model.lesson import Domain, Lesson, Scope
 from core.model.proposal import Finding, Proposal, State, Verdict
 from core.rules import approval
@@ -101,6 +101,8 @@ def _on_lesson(tx: CoreTx, proposal: Proposal, finding: Finding, basis: Basis) -
     if not involved or any(not each.active or not each.reaches(basis.project) for each in involved):
         raise Invalid("proposal.lesson", lesson=finding.lesson)
     first, *rest = involved
+    if any((each.scope, each.project) != (first.scope, first.project) for each in rest):
+        raise Invalid("proposal.scopes", lesson=first.id)  # a project's lesson is given to nobody else
     placed = replace(
         proposal, domain=first.domain, scope=first.scope, project=first.project or proposal.project
     )
@@ -298,8 +300,11 @@ def _grounded_again(tx: CoreTx, proposal: Proposal) -> Proposal:
     vote = tx.feedback.get(proposal.feedback) if proposal.feedback else None
     if vote is not None and not (vote.is_current and vote.type is Vote.NEGATIVE):
         return replace(proposal, state=State.WITHDRAWN)
-    lesson = tx.lessons.get(proposal.lesson) if proposal.lesson else None
-    return approval.follow(proposal, lesson) if lesson is not None else proposal
+    for id in (proposal.lesson, *proposal.absorbs):
+        lesson = tx.lessons.get(LessonId(id)) if id else None
+        if lesson is not None and approval.names(proposal, lesson.id):
+            proposal = approval.follow(proposal, lesson)
+    return proposal
 
 
 def withdraw(tx: CoreTx, feedback: FeedbackId, by: By) -> tuple[ProposalId, ...]:

@@ -162,8 +162,9 @@ def _settled(tx: CoreTx, case: _Case, finding: Finding) -> tuple[Finding, str]:
         return finding, ""
     if finding.verdict is Verdict.VIOLATED and lesson is not None:
         return finding, ""
-    if finding.verdict is Verdict.HARMFUL and lesson is not None and lesson in case.known.told:
-        return finding, ""
+    if finding.verdict is Verdict.HARMFUL:  # only what was told can have caused it
+        is_told = lesson is not None and lesson in case.known.told
+        return finding if is_told else replace(finding, verdict=Verdict.NONE), ""
     if not finding.rule.strip():
         return replace(finding, verdict=Verdict.NONE), "none.no_rule"
     said = _said(tx, case, finding, lesson)

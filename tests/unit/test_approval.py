@@ -93,6 +93,15 @@ def test_a_harmful_verdict_whose_lesson_is_gone_is_withdrawn() -> None:
     assert State.WITHDRAWN is approval.follow(harmful, replace(LESSON, active=False)).state
 
 
+def test_a_merge_of_lessons_with_one_left_is_withdrawn() -> None:
+    """Rule 4: there is nothing left to merge."""
+    pair = replace(PENDING, absorbs=("l-002", "l-003"))
+    gone = replace(LESSON, active=False)
+    three = approval.follow(pair, replace(gone, id=LessonId("l-002")))
+    assert (three.absorbs, three.state) == (("l-003",), State.PENDING)
+    assert State.WITHDRAWN is approval.follow(three, replace(gone, id=LessonId("l-003"))).state
+
+
 def test_a_lesson_that_moved_to_another_project_is_out_of_reach() -> None:
     """Scope is strict: no merge across projects."""
     moved = replace(LESSON, scope=Scope.PROJECT, project="/srv/blog")

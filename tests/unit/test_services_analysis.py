@@ -174,7 +174,7 @@ def test_a_harmful_lesson_is_named_only_if_it_was_told(world: World) -> None:
     """product.md 1.3.3: a told lesson caused this."""
     untold = a_lesson(world.tx, "Squash all commits")
     bad(world)
-    assert analysed(world, a_finding("", Verdict.HARMFUL, untold)).verdict is Verdict.NONE
+    assert analysed(world, a_finding(untold.rule, Verdict.HARMFUL, untold)).verdict is Verdict.NONE
     bad(world, user=BOB)
     done = analysed(world, a_finding("", Verdict.HARMFUL, world.tx.lessons.all()[0]))
     assert done.proposal is not None

@@ -242,6 +242,14 @@ def test_an_undo_below_a_later_change_is_refused(world: World) -> None:
     assert lesson(world).rule == "Run everything"
 
 
+def test_an_undo_of_a_merge_whose_other_half_was_edited_since_is_refused(world: World) -> None:
+    """All of it is taken back, or nothing."""
+    approved(world, a_merge(world))
+    world.act(lambda tx: lessons.edit(tx, "l-002", "Run it all", BOB, world.now))
+    assert isinstance(world.refused(lambda tx: proposals.undo(tx, "p-001", ANN, world.now)), Stale)
+    assert lesson(world, "l-002").merged_into == "l-001"
+
+
 def test_an_undo_after_ten_minutes_is_refused(world: World) -> None:
     """product.md 1.4: then `Disable`."""
     approved(world, a_proposal(world.tx))
@@ -317,10 +325,19 @@ def test_a_merge_into_a_lesson_of_another_project_is_invalid(world: World) -> No
     assert isinstance(error, Invalid)
 
 
+def test_a_projects_lesson_is_not_merged_with_a_global_one(world: World) -> None:
+    """learning.md 2: it would be given to every project."""
+    own = a_lesson(world.tx, "Run pnpm test", scope=Scope.PROJECT, project=PROJECT)
+    finding = a_finding("Run all tests", Verdict.MERGE, own)
+    error = world.refused(lambda tx: a_proposal(tx, finding, absorbs=("l-001",)))
+    assert isinstance(error, Invalid)
+
+
 def test_proposals_are_reminded_of_once_and_expire(world: World) -> None:
     """product.md 1.4: 2 and 14 days."""
     a_proposal(world.tx)
     assert [each.id for each in proposals.remind(world.tx, NOW + 2 * DAY_S)] == ["p-001"]
+    world.act(lambda tx: proposals.edit(tx, "p-001", 1, "Small steps", ANN, NOW))
     assert proposals.remind(world.tx, NOW + 3 * DAY_S) == []
     assert [each.state for each in proposals.expire(world.tx, NOW + 14 * DAY_S)] == [State.EXPIRED]
     assert isinstance(stale(world, 1), Stale)
