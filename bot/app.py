@@ -109,14 +109,14 @@ async def open_bot(
     core: Core, settings: BotSettings, username: str, api: Api, *, probe: Probe = ignore
 ) -> AsyncIterator[Bot]:
     """Put the bot together over an open core and an initialised connection to Telegram."""
-    project = Path(project_of(settings.project or Path.cwd()))
-    desk = Desk(settings, core.clock, core.ids, project, username)
+    folder = settings.project or Path.cwd()
+    desk = Desk(settings, core.clock, core.ids, folder, project_of(folder), username)
     sender = Sender(core.store, api, core.clock, probe, Pace(time.monotonic))
     app = _application(api, Dispatcher(desk, routes()), settings)
 
     def spec_of(session: Session, is_trusted: bool) -> AgentSpec:
         return replace(
-            core.spec(Path(session.project)),
+            core.spec(Path(session.folder)),
             session_file=settings.home / "sessions" / f"{session.id}.jsonl",
             context_file=settings.context_folder / f"session-{session.id}.md",
             model=session.model,

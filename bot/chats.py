@@ -26,7 +26,8 @@ def session_of(tx: CoreTx, desk: Desk, lane: str, language: str, now: float) -> 
     session = tx.runs.current_session(lane)
     if session is None:
         agent = desk.settings.agent
-        session = runs.open_session(tx, desk.ids, lane, str(desk.project), agent, language, now)
+        home, folder = desk.project, str(desk.folder)
+        session = runs.open_session(tx, desk.ids, lane, home, agent, language, now, folder)
     return runs.speak(tx, session.id, language)
 
 

@@ -142,7 +142,7 @@ class Host:
         keyboard = self._stop_keyboard(token, session.language)
         message = Message(say("progress.begun", session.language), (), keyboard)
         post(tx, session.lane, message, now=now, ref=f"progress:{run.id}", tokens=(token,))
-        is_trusted = chats.is_trusted(tx, self._works.settings, session.project)
+        is_trusted = chats.is_trusted(tx, self._works.settings, session.folder)
         files = context.domain_files(tx, context.language(tx))
         return _Claim(session, prompt, run, block, files, token, is_trusted)
 

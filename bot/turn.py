@@ -105,7 +105,8 @@ class Desk:
     settings: BotSettings
     clock: Clock
     ids: Ids
-    project: Path
+    folder: Path
+    project: str
     username: str = ""
 
 

@@ -1,8 +1,16 @@
-"""What a person typed, as Markdown again: Telegram takes code and links out of the text (telegram.md 4)."""
+"""What a person typed: as Markdown again (Telegram takes it out of the text), and what a bare word says.
 
+The rules are telegram.md 4 and product.md 1.4.
+"""
+
+import re
 from collections.abc import Iterable, Mapping
 
 _FENCE = "```"
+_APPROVING = frozenset({"approve", "ok", "okay", "yes", "yep", "oui", "d'accord", "👍"})
+_REJECTING = frozenset({"reject", "no", "nope", "non", "👎"})
+_SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
+_ENDS = " \t\n.!…"
 
 
 def as_markdown(text: str, entities: Iterable[Mapping[str, object]]) -> str:
@@ -30,3 +38,11 @@ def _marks(entity: Mapping[str, object]) -> tuple[str, str]:
             return "[", f"]({entity.get('url')})"
         case _:
             return "", ""
+
+
+def word_of(text: str) -> str | None:
+    """Say whether a text is a bare approving or rejecting word: "approve", "reject" or None."""
+    word = _SKIN_TONES.sub("", text).strip(_ENDS).lower().replace("’", "'")
+    if word in _APPROVING:
+        return "approve"
+    return "reject" if word in _REJECTING else None

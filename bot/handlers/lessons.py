@@ -64,7 +64,7 @@ def _page(
 ) -> tuple[Message, str]:
     """Give one page of a list and the token of its buttons."""
     session = tx.runs.current_session(lane)
-    project = session.project if session is not None else str(desk.project)
+    project = session.project if session is not None else desk.project
     filters = _filters(text, project) or Filters(project)
     found = lessons.listing(tx, filters)
     pages = max(1, -(-len(found) // PAGE_SIZE))

@@ -9,6 +9,7 @@ from bot.dispatch import Said, Tap
 from bot.locales import say
 from bot.outbox import Key, Message, edit, edit_keyboard, post, react
 from bot.turn import Answer, Desk, Forget, Reply
+from bot.typed import word_of
 from core.model.ids import RunId, SessionId
 from core.model.run import Session
 from core.services import feedback, runs
@@ -23,7 +24,7 @@ def prompt(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     """Take a message for the agent; it may be a correction of the answer before it, too."""
     session = chats.session_of(tx, desk, said.lane, said.language, said.now)
     _ask_for_trust(tx, desk, session, said)
-    if said.reply_to is None and said.message:
+    if said.reply_to is None and said.message and word_of(said.text) is None:
         _take_as_correction(tx, desk, said)
     if _join(tx, session, said):
         return None
@@ -78,11 +79,11 @@ def edited(tx: Tx, desk: Desk, said: Said) -> Reply | None:
 
 def _ask_for_trust(tx: Tx, desk: Desk, session: Session, said: Said) -> None:
     """Ask once a project whether Pi may load what the project itself brings."""
-    if not chats.is_trust_open(tx, desk.settings, session.project):
+    if not chats.is_trust_open(tx, desk.settings, session.folder):
         return
-    tx.settings.put(chats.trust_key(session.project), "asked")
+    tx.settings.put(chats.trust_key(session.folder), "asked")
     ref = f"trust:{session.id}"
-    facts = {"session": session.id, "trust": session.project}
+    facts = {"session": session.id, "trust": session.folder}
     token = delivery.new_button(tx, desk.ids, Kind.DIALOG, said.lane, ref, said.now, facts)
     keyboard = (
         (
@@ -90,7 +91,7 @@ def _ask_for_trust(tx: Tx, desk: Desk, session: Session, said: Said) -> None:
             Key(say("button.no", said.language), encode(Kind.DIALOG, token, "no")),
         ),
     )
-    text = say("trust.ask", said.language, project=session.project)
+    text = say("trust.ask", said.language, project=session.folder)
     message = Message(text, keyboard=keyboard)
     post(tx, said.lane, message, now=said.now, ref=ref, is_silent=False, tokens=(token,))
 

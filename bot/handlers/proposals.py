@@ -1,6 +1,5 @@
 """The human gate in the chat: decide by button or by reply (product.md 1.4)."""
 
-import re
 from collections.abc import Callable
 
 from bot import cards, delivery
@@ -9,26 +8,13 @@ from bot.dispatch import OnSaid, Said, Tap
 from bot.locales import say
 from bot.outbox import Key, Message, edit, post
 from bot.turn import Desk, Reply
+from bot.typed import word_of
 from core.errors import AutoImproveError, Refused, Stale
 from core.model.proposal import Proposal, Verdict
 from core.rules import approval
 from core.services import analysis, lessons, proposals, runs
 from core.tables import Tx
 from core.texts import say_error
-
-_APPROVING = frozenset({"approve", "ok", "okay", "yes", "yep", "oui", "d'accord", "👍"})
-_REJECTING = frozenset({"reject", "no", "nope", "non", "👎"})
-_SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
-_ENDS = " \t\n.!…"
-
-
-def word_of(text: str) -> str | None:
-    """Say whether a text is a bare approving or rejecting word: "approve", "reject" or None."""
-    word = _SKIN_TONES.sub("", text).strip(_ENDS).lower().replace("’", "'")
-    if word in _APPROVING:
-        return "approve"
-    return "reject" if word in _REJECTING else None
-
 
 # -- by button -------------------------------------------------------------------------------------------
 

@@ -18,10 +18,11 @@ def new(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     held = tx.runs.current_session(said.lane)
     if held is not None:
         runs.clear(tx, held.id)
-    project = held.project if held is not None else str(desk.project)
+    project = held.project if held is not None else desk.project
+    folder = held.folder if held is not None else str(desk.folder)
     agent = held.agent if held is not None else desk.settings.agent
-    runs.open_session(tx, desk.ids, said.lane, project, agent, said.language, said.now)
-    post(tx, said.lane, Message(say("session.new", said.language, project=project)), now=said.now)
+    runs.open_session(tx, desk.ids, said.lane, project, agent, said.language, said.now, folder)
+    post(tx, said.lane, Message(say("session.new", said.language, project=folder)), now=said.now)
     return Reply(signals=(Forget(held.id),) if held is not None else ())
 
 

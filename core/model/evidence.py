@@ -1,4 +1,4 @@
-"""What an analysis reads: everything is data, masked and unshortened; the analyst cuts it (product.md 1.3)."""
+"""What an analysis reads: all of it data, masked and unshortened; the analyst cuts it (product.md 1.3)."""
 
 from dataclasses import dataclass
 

@@ -110,8 +110,8 @@ class Analysis:
     """The one analysis of a vote (or of a remark on its card).
 
     `due` is when an open one starts by itself (seconds since the epoch). `tries` counts starts that a restart
-    cut off. `remark` is what the person asked to be reworded with. `proposal` is what came of it; `lesson` the
-    one that says it already; `note` the one line why there is nothing to learn.
+    cut off. `remark` is what the person asked to be reworded with. `proposal` is what came of it; `lesson`
+    the one that says it already; `note` the one line why there is nothing to learn.
     """
 
     id: str

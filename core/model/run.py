@@ -60,6 +60,7 @@ class Run:
 class Session:
     """A conversation with an agent: one per lane and project at a time.
 
+    The agent works in `folder`; `project` is the one that folder belongs to, which lessons are told by.
     `is_paused` holds the queue after a stop. `is_lessons_off` runs it without any block. `language` is that
     of the person who wrote last.
     """
@@ -75,6 +76,7 @@ class Session:
     first_prompt: str = ""
     model: str | None = None
     language: str = "en"
+    folder: str = ""
 
 
 class PromptState(StrEnum):

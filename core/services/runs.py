@@ -21,7 +21,14 @@ _LOOK_BACK = 20
 
 
 def open_session(
-    tx: CoreTx, ids: Ids, lane: str, project: str, agent: str, language: str, now: float
+    tx: CoreTx,
+    ids: Ids,
+    lane: str,
+    project: str,
+    agent: str,
+    language: str,
+    now: float,
+    folder: str = "",
 ) -> Session:
     """Start a fresh session of a lane; the one it had is no longer its current one."""
     held = tx.runs.current_session(lane)
@@ -36,6 +43,7 @@ def open_session(
         is_lessons_off=held.is_lessons_off if held is not None else False,
         model=held.model if held is not None and held.agent == agent else None,
         language=language,
+        folder=folder or project,
     )
     tx.runs.put_session(session)
     return session

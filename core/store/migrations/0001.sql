@@ -63,7 +63,7 @@ CREATE INDEX analysis_feedback ON analysis (feedback);
 CREATE TABLE session (
   id TEXT PRIMARY KEY, lane TEXT NOT NULL, project TEXT NOT NULL, agent TEXT NOT NULL, created REAL NOT NULL,
   is_current INTEGER NOT NULL, is_paused INTEGER NOT NULL, is_lessons_off INTEGER NOT NULL,
-  first_prompt TEXT NOT NULL, model TEXT, language TEXT NOT NULL
+  first_prompt TEXT NOT NULL, model TEXT, language TEXT NOT NULL, folder TEXT NOT NULL
 ) STRICT;
 CREATE INDEX session_lane ON session (lane, is_current);
 
