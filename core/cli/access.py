@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.cli import ancestry
+from core.cli.speech import is_text
 from core.clock import SystemClock, SystemIds
+from core.errors import Invalid, Refused
 from core.services import gate
 from core.settings import CoreSettings, load, project_of
 from core.store.sqlite import open_store
@@ -23,7 +25,15 @@ IDS = SystemIds()
 
 def settings() -> CoreSettings:
     """Read the settings. Raises SettingsError."""
-    return load(CoreSettings)
+    return load(CoreSettings, folder())
+
+
+def folder() -> Path:
+    """Give the folder we are in. Raises Refused where it was deleted under us."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise Refused("cli.no_folder") from None
 
 
 def read(fn: Callable[[Tx], T]) -> T:
@@ -73,5 +83,8 @@ def who() -> str:
 
 
 def project(given: str | None) -> str:
-    """Give the project that is meant: the one given, else this folder's."""
-    return project_of(Path(given) if given else Path.cwd())
+    """Give the project that is meant: the one given, else this folder's. Raises Invalid (no UTF-8 path)."""
+    found = project_of(Path(given) if given else folder())
+    if not is_text(found):
+        raise Invalid("cli.project_no_text")
+    return found

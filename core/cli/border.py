@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from core.cli.speech import language, tell
+from core.cli.speech import is_text, language, tell
 from core.errors import AutoImproveError
 from core.texts import say_error
 
-DONE, FAILED = 0, 1
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 # Known by name: older releases of click 8 raise a plain UsageError, or print the help, instead.
 NO_ARGUMENTS, NO_COMMAND = "NoArgsIsHelpError", "NoSuchCommand"
@@ -23,6 +23,8 @@ def run(group: click.Command, argv: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
+    if not all(map(is_text, argv)):
+        return complain(tell("usage.no_text"), WRONG_USAGE)
     try:
         code = group.main(list(argv), prog_name="auto-improve", standalone_mode=False)
         sys.stdout.flush()

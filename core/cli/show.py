@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import click
 
-from core.cli.speech import tell
+from core.cli.speech import is_text, tell
 from core.rules.terminal import strip
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -20,11 +20,7 @@ def as_json(value: object) -> None:
 def encode(value: object, indent: int | None = None) -> str:
     """Write JSON in UTF-8, in ASCII where it holds half a character that UTF-8 cannot."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=indent)
-    return text
+    return text if is_text(text) else json.dumps(value, indent=indent)
 
 
 def line(text: str) -> None:

@@ -18,3 +18,12 @@ def language() -> str:
 def tell(key: str, /, **values: object) -> str:
     """Say a text of the command line in the person's language."""
     return say(f"cli.{key}", language(), **values)
+
+
+def is_text(value: str) -> bool:
+    """Say whether it can be stored and shown; what a shell passes may be any bytes."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

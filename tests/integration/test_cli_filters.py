@@ -118,6 +118,46 @@ def test_a_fault_is_one_clear_line(run: Shell, argv: tuple[str, ...], code: int,
     assert "Traceback" not in run.err
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("lessons", "add", "caf\udcff"),
+        ("lessons", "show", "\udcff"),
+        ("feedback", "good", "\udcff"),
+        ("feedback", "good", "--session", "\udcff"),
+        ("context", "--project", "/srv/\udcff"),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused(run: Shell, argv: tuple[str, ...]) -> None:
+    """A terminal may pass anything; what is no UTF-8 can neither be stored nor told."""
+    run(*argv)
+
+    assert (run.code, "UTF-8" in run.err, run.err.count("\n")) == (2, True, 1)
+
+
+@pytest.mark.parametrize("argv", [("lessons",), ("context",), ("feedback", "good"), ("proposals", "propose")])
+def test_a_folder_whose_name_is_no_text_is_refused(
+    run: Shell, argv: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project's path is stored and told, so it must be text."""
+    folder = tmp_path / os.fsdecode(b"shop\xff")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    run(*argv)
+
+    assert (run.code, "path of this project" in run.err) == (2, True)
+
+
+@pytest.mark.parametrize("rule", ["Run\u200b the tests", "## Lessons learned"])
+def test_a_typed_rule_that_would_hide_something_is_refused(run: Shell, rule: str) -> None:
+    """No card would warn about it: it is not stored."""
+    run("lessons", "add", rule)
+
+    assert (run.code, run.err.startswith("The rule ")) == (1, True)
+    assert run.rows("lessons") == []
+
+
 def test_a_wrong_setting_is_one_clear_line(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the command."""
     monkeypatch.setenv("AUTO_IMPROVE_MIN_RUNS", "many")

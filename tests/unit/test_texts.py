@@ -60,6 +60,7 @@ def test_every_key_that_core_uses_has_a_text() -> None:
         ("cli.state.", State),
         ("cli.verdict.", Verdict),
         ("flag.", Flag),
+        ("rule.", ("invisible", "section")),
         ("cli.help.", (*LAZY, *bot.COMMANDS)),
         ("cli.help.inspect_", (*FILTERS, *bot.FILTERS)),
     ],
