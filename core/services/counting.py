@@ -29,27 +29,56 @@ def _add(lesson: Lesson, positive: int, violations: int) -> Lesson:
     )
 
 
-def _count(tx: CoreTx, origin: LessonId, kind: CreditKind, by: int) -> None:
-    for lesson in lineage(tx, origin):
-        is_positive = kind is CreditKind.POSITIVE
-        tx.lessons.put(_add(lesson, by if is_positive else 0, 0 if is_positive else by))
+class _Tally:
+    """Counts in hand: each lesson is read once and written once, however many origins lead to it."""
+
+    def __init__(self, tx: CoreTx, known: Iterable[Lesson] = ()) -> None:
+        self._tx = tx
+        self._held: dict[str, Lesson | None] = {each.id: each for each in known}
+        self._changed: set[str] = set()
+
+    def count(self, origin: str, kind: CreditKind, by: int) -> str:
+        """Count for a lesson and all it was merged into; give the last of these."""
+        positive, violations = (by, 0) if kind is CreditKind.POSITIVE else (0, by)
+        id, root = LessonId(origin), origin
+        while (lesson := self._get(id)) is not None:
+            self._held[id] = _add(lesson, positive, violations)
+            self._changed.add(id)
+            root = id
+            if lesson.merged_into is None:
+                break
+            id = lesson.merged_into
+        return root
+
+    def _get(self, id: LessonId) -> Lesson | None:
+        if id not in self._held:
+            self._held[id] = self._tx.lessons.get(id)
+        return self._held[id]
+
+    def put(self) -> None:
+        """Store what changed."""
+        for lesson in self._held.values():
+            if lesson is not None and lesson.id in self._changed:
+                self._tx.lessons.put(lesson)
 
 
-def credit(tx: CoreTx, feedback: FeedbackId, origins: Iterable[LessonId], kind: CreditKind) -> int:
-    """Count a vote for those lessons, once each; give how many it newly counted for."""
+def credit(tx: CoreTx, feedback: FeedbackId, origins: Iterable[Lesson], kind: CreditKind) -> int:
+    """Count a vote for those lessons as just read, once each; give how many it newly counted for."""
     counted = {(each.origin, each.kind) for each in tx.feedback.credits(feedback)}
-    new = [each for each in dict.fromkeys(origins) if (each, kind) not in counted]
-    for origin in new:
-        *_, root = lineage(tx, origin)
-        tx.feedback.credit([Credit(feedback, origin, kind, root.id)])
-        _count(tx, origin, kind, 1)
+    known = {each.id: each for each in origins}
+    tally = _Tally(tx, known.values())
+    new = [each for each in known if (each, kind) not in counted]
+    tx.feedback.credit([Credit(feedback, each, kind, LessonId(tally.count(each, kind, 1))) for each in new])
+    tally.put()
     return len(new)
 
 
 def reverse(tx: CoreTx, feedback: FeedbackId) -> None:
     """Take back all that a vote counted."""
+    tally = _Tally(tx)
     for each in tx.feedback.credits(feedback):
-        _count(tx, LessonId(each.origin), each.kind, -1)
+        tally.count(each.origin, each.kind, -1)
+    tally.put()
     tx.feedback.drop_credits(feedback)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from core.errors import Invalid, NotFound, Refused
 from core.model.feedback import CreditKind, Feedback, Source, Vote
 from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId
-from core.model.lesson import Domain
+from core.model.lesson import Domain, Lesson
 from core.model.proposal import Analysis, AnalysisState, Proposal, State
 from core.model.run import Run
 from core.ports import Ids
@@ -152,10 +152,10 @@ def _effects(
     return analysis
 
 
-def _praised(tx: CoreTx, run: Run) -> list[LessonId]:
+def _praised(tx: CoreTx, run: Run) -> list[Lesson]:
     """Give the told lessons of the run's domain, active or not."""
     told = [tx.lessons.get(LessonId(each)) for each in run.told]
-    return [lesson.id for lesson in told if lesson is not None and lesson.domain is run.domain]
+    return [lesson for lesson in told if lesson is not None and lesson.domain is run.domain]
 
 
 def _analysis_of(tx: CoreTx, feedback: Feedback) -> Analysis | None:

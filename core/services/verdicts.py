@@ -142,7 +142,7 @@ def _sharpened(tx: CoreTx, case: _Case, lesson: Lesson, finding: Finding) -> Con
 
 def _violated(tx: CoreTx, case: _Case, lesson: Lesson, finding: Finding) -> Conclusion:
     """Count that a lesson was broken; from the third time on a sharper wording is offered unasked."""
-    is_new = counting.credit(tx, case.vote.id, [lesson.id], CreditKind.VIOLATION) > 0
+    is_new = counting.credit(tx, case.vote.id, [lesson], CreditKind.VIOLATION) > 0
     lesson = need(tx, lesson.id)
     made, ended = None, end(tx, case.analysis, lesson=lesson)
     if is_new and lesson.violations >= approval.SHARPEN_FROM:
