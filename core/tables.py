@@ -8,10 +8,10 @@ from typing import Protocol
 
 from core.model.feedback import Credit, Feedback
 from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId
-from core.model.lesson import Lesson, Revision
+from core.model.lesson import Choice, Lesson, Revision
 from core.model.mail import Button, Incoming, Outgoing, Receipt
 from core.model.proposal import Analysis, Proposal
-from core.model.run import Activity, Prompt, Run, Session
+from core.model.run import Activity, Prompt, Run, Session, VotedRun
 
 
 class FeedbackTable(Protocol):
@@ -34,6 +34,14 @@ class FeedbackTable(Protocol):
         """Give the newest current votes first."""
         ...
 
+    def voted(self) -> list[VotedRun]:
+        """Give the runs that votes stand on, oldest first."""
+        ...
+
+    def erase(self, id: FeedbackId) -> None:
+        """Blank the words of a vote and what it was about (a purge); the vote still counts."""
+        ...
+
     def credit(self, earned: Iterable[Credit]) -> None:
         """Remember what a vote counted; the same (feedback, origin, kind) counts once."""
         ...
@@ -53,6 +61,10 @@ class LessonTable(Protocol):
     """Lessons with every wording they had."""
 
     def next_id(self) -> LessonId: ...
+    def reserve(self, number: int) -> None:
+        """Never give that number or a lower one again (an import brought it)."""
+        ...
+
     def next_decision(self) -> int:
         """Give the next number in the order of decisions."""
         ...
@@ -73,6 +85,44 @@ class LessonTable(Protocol):
 
     def all(self, *, active: bool | None = None) -> list[Lesson]:
         """Give lessons of every project, in id order."""
+        ...
+
+    def page(self, choice: Choice, limit: int, offset: int = 0) -> list[Lesson]:
+        """Give a part of the lessons that are chosen: by scope, then domain, then id."""
+        ...
+
+    def count(self, choice: Choice) -> int:
+        """Give how many lessons are chosen."""
+        ...
+
+    def saying(self, folded: str) -> list[Lesson]:
+        """Give the active lessons with that folded wording (`core.rules.approval.folded`), in id order."""
+        ...
+
+    def nearest(self, text: str, project: str | None, limit: int) -> list[tuple[Lesson, float]]:
+        """Give the active lessons that reach that project and share words with a text, best first.
+
+        The score is bm25 over `core.rules.consolidation.terms`, above 0, higher is nearer.
+        """
+        ...
+
+    def told_sizes(self, project: str | None) -> list[tuple[LessonId, int]]:
+        """Give the active lessons every run of that project is told, newest decision first.
+
+        With each the characters of domain and rule: enough to choose what the block has room for.
+        """
+        ...
+
+    def on_demand(self) -> list[Lesson]:
+        """Give the active lessons of scope `domain`, in id order."""
+        ...
+
+    def merged_into(self, id: LessonId) -> list[Lesson]:
+        """Give the lessons that one took over, in id order."""
+        ...
+
+    def erase(self, id: LessonId) -> None:
+        """Forget a lesson and every wording it had (a purge); its number is not given again."""
         ...
 
 

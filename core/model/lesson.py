@@ -58,6 +58,26 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """Which lessons a list shows: those that reach `project`, or every project's (the owner's own tools)."""
+
+    project: str | None = None
+    scope: Scope | None = None
+    domain: Domain | None = None
+    is_active: bool = True
+    is_everywhere: bool = False
+
+    def takes(self, lesson: Lesson) -> bool:
+        """Say whether that lesson is one of them."""
+        return (
+            lesson.active is self.is_active
+            and (self.is_everywhere or lesson.reaches(self.project))
+            and self.scope in (None, lesson.scope)
+            and self.domain in (None, lesson.domain)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Revision:
     """One wording in the history of a lesson: what it was, who made it so, when and why.
 

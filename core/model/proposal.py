@@ -59,7 +59,8 @@ class Proposal:
     changes (merge, violated, harmful), `lesson_revision` the revision the analysis saw. `old_rule` is that
     lesson's wording then. `flags` are the findings of `core.rules.safety`. `key` makes it unique: a vote, or
     what else asked for it. `absorbs` are the further lessons that a merge takes over. `asks` says which text
-    the card waits for as a reply: "wording", "remark" or "".
+    the card waits for as a reply: "wording", "remark" or "". `conflicts` are the lessons it may contradict: a
+    guess that makes the person choose (learning.md 3.2), never a verdict.
     """
 
     id: ProposalId
@@ -92,6 +93,7 @@ class Proposal:
     reminded: bool = False
     original_rule: str = ""
     absorbs: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
 
 
 class AnalysisState(StrEnum):

@@ -57,6 +57,18 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class VotedRun:
+    """What the effect of lessons is counted in: a run with votes, negative where one of them is."""
+
+    run: RunId
+    project: str | None
+    started: float
+    told: tuple[str, ...]
+    is_lessons_off: bool
+    is_negative: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A conversation with an agent: one per lane and project at a time.
 

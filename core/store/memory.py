@@ -6,19 +6,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from core.model.feedback import Credit, CreditKind, Feedback, Vote
-from core.model.ids import (
-    FeedbackId,
-    LessonId,
-    ProposalId,
-    RunId,
-    SessionId,
-    lesson_id,
-    number_of,
-    proposal_id,
-)
-from core.model.lesson import Lesson, Revision
+from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId, number_of, proposal_id
 from core.model.proposal import Analysis, Proposal, State
-from core.model.run import Activity, Prompt, PromptState, Run, RunState, Session
+from core.model.run import Activity, Prompt, PromptState, Run, RunState, Session, VotedRun
+from core.store.memory_lessons import MemoryLessons
 from core.store.memory_mail import MemoryButtons, MemoryInbox, MemoryOutbox, Table
 from core.tables import Tx
 
@@ -28,7 +19,8 @@ T = TypeVar("T")
 class MemoryFeedback(Table):
     """Votes, append-only."""
 
-    def __init__(self) -> None:
+    def __init__(self, runs: "MemoryRuns | None" = None) -> None:
+        self._runs = runs
         self._feedback: dict[FeedbackId, Feedback] = {}
         self._credits: dict[tuple[str, str, CreditKind], Credit] = {}
 
@@ -57,6 +49,25 @@ class MemoryFeedback(Table):
         ]
         return found[:limit]
 
+    def erase(self, id: FeedbackId) -> None:
+        if id in self._feedback:
+            self._feedback[id] = replace(self._feedback[id], user_comment="", context="")
+
+    def voted(self) -> list[VotedRun]:
+        votes: dict[RunId, bool] = {}
+        for each in self._feedback.values():
+            if each.is_current and each.type is not Vote.WITHDRAWN and each.run is not None:
+                votes[each.run] = votes.get(each.run, False) or each.type is Vote.NEGATIVE
+        runs = [run for run in (self._runs.every() if self._runs else ()) if run.id in votes]
+        return [
+            VotedRun(run.id, run.project, run.started, run.told, run.is_lessons_off, votes[run.id])
+            for run in runs
+        ]
+
+    def beside(self, runs: "MemoryRuns") -> None:
+        """Count votes on the runs of that table: those of the same transaction."""
+        self._runs = runs
+
     def credit(self, earned: Iterable[Credit]) -> None:
         for each in earned:
             self._credits.setdefault((each.feedback, each.origin, each.kind), each)
@@ -78,42 +89,6 @@ class MemoryFeedback(Table):
         for key, each in self._credits.items():
             if chosen(each):
                 self._credits[key] = replace(each, lesson=lesson)
-
-
-class MemoryLessons(Table):
-    """Lessons with every wording they had."""
-
-    def __init__(self) -> None:
-        self._lessons: dict[LessonId, Lesson] = {}
-        self._revisions: list[Revision] = []
-        self._named = self._decided = 0
-
-    def next_id(self) -> LessonId:
-        self._named += 1
-        return lesson_id(self._named)
-
-    def next_decision(self) -> int:
-        self._decided += 1
-        return self._decided
-
-    def get(self, id: LessonId) -> Lesson | None:
-        return self._lessons.get(id)
-
-    def put(self, lesson: Lesson) -> None:
-        self._lessons[lesson.id] = lesson
-
-    def record(self, revision: Revision) -> None:
-        self._revisions.append(revision)
-
-    def history(self, id: LessonId) -> list[Revision]:
-        return sorted((each for each in self._revisions if each.lesson == id), key=lambda each: each.revision)
-
-    def active(self, project: str | None) -> list[Lesson]:
-        return [each for each in self.all(active=True) if each.reaches(project)]
-
-    def all(self, *, active: bool | None = None) -> list[Lesson]:
-        found = [each for each in self._lessons.values() if active in (None, each.active)]
-        return sorted(found, key=lambda each: number_of(each.id))
 
 
 class MemoryProposals(Table):
@@ -177,6 +152,10 @@ class MemoryRuns(Table):
 
     def get(self, id: RunId) -> Run | None:
         return self._runs.get(id)
+
+    def every(self) -> Iterable[Run]:
+        """Give all runs, oldest first."""
+        return self._runs.values()
 
     def put(self, run: Run) -> None:
         self._runs[run.id] = run
@@ -243,10 +222,10 @@ class MemoryTx:
     """All tables; itself a transaction that nothing ends, for tests that need no store."""
 
     def __init__(self) -> None:
-        self.feedback = MemoryFeedback()
+        self.runs = MemoryRuns()
+        self.feedback = MemoryFeedback(self.runs)
         self.lessons = MemoryLessons()
         self.proposals = MemoryProposals()
-        self.runs = MemoryRuns()
         self.settings = MemorySettings()
         self.inbox = MemoryInbox()
         self.outbox = MemoryOutbox()
@@ -257,6 +236,7 @@ class MemoryTx:
         twin = copy(self)
         for name, table in vars(self).items():
             setattr(twin, name, table.copy())
+        twin.feedback.beside(twin.runs)
         return twin
 
 

@@ -19,6 +19,16 @@ SELECT * FROM feedback
 WHERE is_current = 1 AND type <> 'withdrawn' AND (:project IS NULL OR project = :project)
 ORDER BY seq DESC LIMIT :limit;
 
+-- name: feedback_erase
+UPDATE feedback SET user_comment = '', context = '' WHERE id = :id;
+
+-- name: feedback_voted
+SELECT run.id AS run, run.project, run.started, run.told, run.is_lessons_off,
+  max(feedback.type = 'negative') AS is_negative
+FROM feedback JOIN run ON run.id = feedback.run
+WHERE feedback.is_current = 1 AND feedback.type <> 'withdrawn' AND feedback.run IS NOT NULL
+GROUP BY run.id ORDER BY run.seq;
+
 -- name: credit_add
 INSERT OR IGNORE INTO credit (feedback, origin, kind, lesson) VALUES (:feedback, :origin, :kind, :lesson);
 
@@ -46,6 +56,64 @@ SELECT * FROM lesson WHERE (:active IS NULL OR active = :active) ORDER BY number
 
 -- name: lesson_history
 SELECT * FROM revision WHERE lesson = :lesson ORDER BY revision;
+
+-- name: lesson_reserve
+INSERT INTO sequence (name, value) VALUES ('lesson', :number)
+ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value);
+
+-- name: lesson_saying
+SELECT * FROM lesson WHERE active = 1 AND folded = :folded ORDER BY number;
+
+-- name: lesson_indexed
+SELECT 1 FROM lesson WHERE id = :id AND rule = :rule AND active = :active;
+
+-- name: lesson_unindex
+DELETE FROM lesson_terms WHERE rowid = :number;
+
+-- name: lesson_index
+INSERT INTO lesson_terms (rowid, terms) VALUES (:number, :terms);
+
+-- name: lesson_frequency
+SELECT doc FROM lesson_vocabulary WHERE term = :term;
+
+-- name: lesson_nearest
+SELECT lesson.*, -bm25(lesson_terms) AS score
+FROM lesson_terms JOIN lesson ON lesson.number = lesson_terms.rowid
+WHERE lesson_terms MATCH :asked AND (lesson.scope <> 'project' OR lesson.project = :project)
+ORDER BY score DESC, lesson.number LIMIT :limit;
+
+-- name: lesson_merged_into
+SELECT * FROM lesson WHERE merged_into = :id ORDER BY number;
+
+-- name: lesson_told_sizes
+SELECT id, length(domain) + length(rule) FROM lesson
+WHERE active = 1 AND scope <> 'domain' AND (scope <> 'project' OR project = :project)
+ORDER BY decided DESC, number;
+
+-- name: lesson_on_demand
+SELECT * FROM lesson WHERE active = 1 AND scope = 'domain' ORDER BY number;
+
+-- name: lesson_page
+SELECT * FROM lesson
+WHERE active = :active
+  AND (:is_everywhere OR scope <> 'project' OR project = :project)
+  AND (:scope IS NULL OR scope = :scope) AND (:domain IS NULL OR domain = :domain)
+ORDER BY CASE scope WHEN 'global' THEN 0 WHEN 'project' THEN 1 ELSE 2 END,
+  CASE domain WHEN 'debug' THEN 0 WHEN 'refactoring' THEN 1 WHEN 'feature' THEN 2 WHEN 'review' THEN 3 ELSE 4 END,
+  number
+LIMIT :limit OFFSET :offset;
+
+-- name: lesson_count
+SELECT count(*) FROM lesson
+WHERE active = :active
+  AND (:is_everywhere OR scope <> 'project' OR project = :project)
+  AND (:scope IS NULL OR scope = :scope) AND (:domain IS NULL OR domain = :domain);
+
+-- name: lesson_erase
+DELETE FROM lesson WHERE id = :id;
+
+-- name: revision_erase
+DELETE FROM revision WHERE lesson = :id;
 
 -- name: proposal_get
 SELECT * FROM proposal WHERE id = :id;

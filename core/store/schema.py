@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from core.errors import StoreCorrupt, StoreNewer, StoreReadOnly, StoreUnsuitable
+from core.rules.approval import folded
+from core.rules.consolidation import terms
 
 APPLICATION_ID = 0x41496D70  # "AImp"
 _HEADER = b"SQLite format 3\x00"
@@ -96,6 +98,8 @@ def _back_up(connection: sqlite3.Connection, target: Path) -> None:
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:
     """Apply what is missing, each step in one transaction with its record."""
+    connection.create_function("folded", 1, folded, deterministic=True)
+    connection.create_function("terms", 1, lambda rule: " ".join(terms(rule)), deterministic=True)
     for number, script in enumerate(migrations()[version:], version + 1):
         connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version={number};\nCOMMIT;")
 

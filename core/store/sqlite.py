@@ -18,9 +18,10 @@ from typing import TypeVar, cast
 import aiosqlite
 
 from core.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from core.store.lessons import SqlLessons
 from core.store.mail import SqlButtons, SqlInbox, SqlOutbox
 from core.store.schema import connect, prepare
-from core.store.tables import SqlFeedback, SqlLessons, SqlProposals, SqlRuns, SqlSettings
+from core.store.tables import SqlFeedback, SqlProposals, SqlRuns, SqlSettings
 from core.tables import Tx
 
 T = TypeVar("T")

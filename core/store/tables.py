@@ -1,23 +1,13 @@
-"""The tables of feedback, lessons, proposals and runs, in SQL (see `core.tables` for what each promises)."""
+"""The tables of feedback, proposals and runs, in SQL (see `core.tables` for what each promises)."""
 
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
 from core.model.feedback import Credit, Feedback
-from core.model.ids import (
-    FeedbackId,
-    LessonId,
-    ProposalId,
-    RunId,
-    SessionId,
-    lesson_id,
-    number_of,
-    proposal_id,
-)
-from core.model.lesson import Lesson, Revision
+from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId, number_of, proposal_id
 from core.model.proposal import Analysis, Proposal
-from core.model.run import Activity, Prompt, Run, Session
+from core.model.run import Activity, Prompt, Run, Session, VotedRun
 from core.store.rows import Rows, encode, run, scalar
 
 
@@ -28,6 +18,7 @@ class SqlFeedback:
         self._connection = connection
         self._feedback = Rows(connection, "feedback", Feedback)
         self._credits = Rows(connection, "credit", Credit)
+        self._voted = Rows(connection, "feedback", VotedRun)
 
     def add(self, feedback: Feedback) -> None:
         if feedback.supersedes is not None:
@@ -46,6 +37,12 @@ class SqlFeedback:
     def newest(self, limit: int, project: str | None = None) -> list[Feedback]:
         return self._feedback.many("feedback_newest", limit=limit, project=project)
 
+    def voted(self) -> list[VotedRun]:
+        return self._voted.many("feedback_voted")
+
+    def erase(self, id: FeedbackId) -> None:
+        run(self._connection, "feedback_erase", id=id)
+
     def credit(self, earned: Iterable[Credit]) -> None:
         for credit in earned:
             run(self._connection, "credit_add", **encode(credit))
@@ -61,39 +58,6 @@ class SqlFeedback:
 
     def return_credits(self, origin: LessonId) -> None:
         run(self._connection, "credit_return", origin=origin)
-
-
-class SqlLessons:
-    """Lessons with every wording they had."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._lessons = Rows(connection, "lesson", Lesson)
-        self._revisions = Rows(connection, "revision", Revision)
-
-    def next_id(self) -> LessonId:
-        return lesson_id(scalar(self._connection, "next_in_sequence", name="lesson"))
-
-    def next_decision(self) -> int:
-        return int(scalar(self._connection, "next_in_sequence", name="decision"))
-
-    def get(self, id: LessonId) -> Lesson | None:
-        return self._lessons.one("lesson_get", id=id)
-
-    def put(self, lesson: Lesson) -> None:
-        self._lessons.put(lesson, number=number_of(lesson.id))
-
-    def record(self, revision: Revision) -> None:
-        self._revisions.add(revision)
-
-    def history(self, id: LessonId) -> list[Revision]:
-        return self._revisions.many("lesson_history", lesson=id)
-
-    def active(self, project: str | None) -> list[Lesson]:
-        return self._lessons.many("lesson_active", project=project)
-
-    def all(self, *, active: bool | None = None) -> list[Lesson]:
-        return self._lessons.many("lesson_all", active=active)
 
 
 class SqlProposals:

@@ -8,11 +8,12 @@ import pytest
 
 from core.model.feedback import Credit, CreditKind, Feedback, Source, Vote
 from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId
-from core.model.lesson import Domain, Lesson, Revision, Scope
+from core.model.lesson import Choice, Domain, Lesson, Revision, Scope
 from core.model.mail import Button, MailState, Outgoing, Receipt
 from core.model.proposal import Analysis, AnalysisState, Origin, Proposal, State, Verdict
 from core.model.run import Activity, Call, Prompt, PromptState, Run, RunState
 from core.ports import Store
+from core.rules.approval import folded
 from core.services import analysis, feedback, proposals
 from core.services.feedback import Ballot
 from core.store.memory import MemoryStore
@@ -123,7 +124,7 @@ async def test_a_read_changes_nothing(store: Store) -> None:
     try:
         await store.read(try_to_write)
     except Exception as error:  # noqa: BLE001 -- either answer is right: refuse, or drop what was written
-        assert "readonly" in str(error)
+        assert "read" in str(error)
     assert await store.read(lambda tx: tx.settings.get("digest")) is None
 
 
@@ -254,6 +255,140 @@ async def test_a_lesson_is_replaced_and_its_history_stays(store: Store) -> None:
         return tx.lessons.get(lesson.id), tx.lessons.history(lesson.id)
 
     assert await store.write(act) == (replace(lesson, rule="Autre", revision=2), revisions)
+
+
+async def test_the_nearest_lessons_come_best_first_and_never_from_another_project(store: Store) -> None:
+    """Shared words count, rare ones most; a disabled lesson is not found, a reworded one by its new words."""
+
+    def fill(tx: Tx) -> None:
+        tx.lessons.put(replace(a_lesson(1), rule="Run the unit tests before you commit"))
+        tx.lessons.put(replace(a_lesson(2), rule="Never commit generated files"))
+        tx.lessons.put(replace(a_lesson(3, project=PROJECT), rule="Commit unit tests of the shop"))
+        tx.lessons.put(replace(a_lesson(4, active=False), rule="Commit unit tests daily"))
+        tx.lessons.put(replace(a_lesson(5), rule="Commit unit tests"))
+        tx.lessons.put(replace(a_lesson(5), rule="Écrire des messages courts"))
+
+    await store.write(fill)
+    everywhere = await store.read(lambda tx: tx.lessons.nearest("commit the unit tests", None, 5))
+    inside = await store.read(lambda tx: tx.lessons.nearest("commit the unit tests", PROJECT, 2))
+
+    assert [each.id for each, _ in everywhere] == ["l-001", "l-002"]
+    assert everywhere[0][1] > everywhere[1][1] > 0
+    assert [each.id for each, _ in inside] == ["l-001", "l-003"]
+    assert await store.read(lambda tx: tx.lessons.nearest('"* OR -', None, 5)) == []
+
+
+async def test_lessons_are_found_by_what_they_say(store: Store) -> None:
+    """By the folded wording, active ones only."""
+
+    def fill(tx: Tx) -> None:
+        tx.lessons.put(replace(a_lesson(1), rule="Découper  les Étapes."))
+        tx.lessons.put(replace(a_lesson(2, active=False), rule="decouper les etapes"))
+
+    await store.write(fill)
+    found = await store.read(lambda tx: tx.lessons.saying(folded("DECOUPER LES ETAPES")))
+
+    assert [each.id for each in found] == ["l-001"]
+
+
+async def test_pages_come_by_scope_domain_and_number(store: Store) -> None:
+    """A page is a slice of the whole; another project's lessons are in none."""
+
+    def fill(tx: Tx) -> None:
+        for number in range(1, 5):
+            tx.lessons.put(replace(a_lesson(number), domain=Domain.DEBUG if number == 4 else Domain.GENERAL))
+        tx.lessons.put(a_lesson(5, project=PROJECT))
+        tx.lessons.put(a_lesson(6, project="/srv/other"))
+        tx.lessons.put(replace(a_lesson(7), scope=Scope.DOMAIN))
+
+    await store.write(fill)
+    choice = Choice(project=PROJECT)
+    pages = [
+        await store.read(lambda tx, at=at: tx.lessons.page(choice, 4, at))  # type: ignore[misc]
+        for at in (0, 4)
+    ]
+
+    assert [each.id for page in pages for each in page] == [
+        "l-004",
+        "l-001",
+        "l-002",
+        "l-003",
+        "l-005",
+        "l-007",
+    ]
+    assert await store.read(lambda tx: tx.lessons.count(choice)) == 6
+    assert await store.read(lambda tx: tx.lessons.count(Choice(domain=Domain.DEBUG))) == 1
+    assert await store.read(lambda tx: tx.lessons.count(Choice(is_everywhere=True, scope=Scope.PROJECT))) == 2
+
+
+async def test_what_the_block_may_hold_comes_newest_decision_first(store: Store) -> None:
+    """With its characters; lessons of scope domain are read on demand."""
+
+    def fill(tx: Tx) -> None:
+        for number in (1, 2, 3):
+            tx.lessons.put(a_lesson(number))
+        tx.lessons.put(replace(a_lesson(1), decided=9, rule="Short"))
+        tx.lessons.put(a_lesson(4, project="/srv/other"))
+        tx.lessons.put(replace(a_lesson(5), scope=Scope.DOMAIN))
+
+    await store.write(fill)
+    sizes = await store.read(lambda tx: tx.lessons.told_sizes(None))
+    apart = await store.read(lambda tx: tx.lessons.on_demand())
+
+    assert sizes == [("l-001", len("reviewShort")), ("l-003", 30), ("l-002", 30)]
+    assert [each.id for each in apart] == ["l-005"]
+
+
+async def test_a_lesson_is_erased_with_its_history_and_its_number_stays_taken(store: Store) -> None:
+    """A purge leaves no wording."""
+
+    def fill(tx: Tx) -> None:
+        tx.lessons.reserve(7)
+        tx.lessons.put(replace(a_lesson(7), merged_into=LessonId("l-002")))
+        tx.lessons.erase(LessonId("l-007"))
+
+    await store.write(fill)
+    found = await store.read(
+        lambda tx: (
+            tx.lessons.all(),
+            tx.lessons.history(LessonId("l-007")),
+            tx.lessons.nearest("refactors", None, 3),
+        )
+    )
+
+    assert found == ([], [], [])
+    assert await store.write(lambda tx: tx.lessons.next_id()) == "l-008"
+
+
+async def test_voted_runs_are_negative_where_one_vote_is(store: Store) -> None:
+    """Votes taken back, and votes about no run, count for nothing."""
+
+    def fill(tx: Tx) -> None:
+        for number in (1, 2, 3):
+            factories.a_run(tx, f"r-{number}", told=("l-001",))
+        tx.feedback.add(replace(a_vote("f-1", "r-1", ANN), type=Vote.POSITIVE))
+        tx.feedback.add(a_vote("f-2", "r-1", BOB))
+        tx.feedback.add(replace(a_vote("f-3", "r-2"), type=Vote.POSITIVE))
+        tx.feedback.add(replace(a_vote("f-4", "r-3"), type=Vote.WITHDRAWN))
+        tx.feedback.add(a_vote("f-5", None))
+
+    await store.write(fill)
+    found = await store.read(lambda tx: tx.feedback.voted())
+
+    assert [(each.run, each.is_negative, each.told) for each in found] == [
+        ("r-1", True, ("l-001",)),
+        ("r-2", False, ("l-001",)),
+    ]
+
+
+async def test_the_words_of_a_vote_are_erased_and_it_still_counts(store: Store) -> None:
+    """A purge."""
+    await store.write(lambda tx: tx.feedback.add(replace(a_vote(), user_comment="my password")))
+    await store.write(lambda tx: tx.feedback.erase(FeedbackId("f-1")))
+
+    found = await store.read(lambda tx: tx.feedback.newest(5))
+
+    assert [(each.user_comment, each.context, each.type) for each in found] == [("", "", Vote.NEGATIVE)]
 
 
 async def test_numbers_are_given_once_and_not_by_what_was_undone(store: Store) -> None:

@@ -1,0 +1,22 @@
+-- Search, equality by folded text, pages in their order; what a proposal may contradict. `folded` and `terms` are
+-- functions of ours (core.rules): schema.py gives them to the connection that migrates.
+
+ALTER TABLE lesson ADD COLUMN folded TEXT NOT NULL DEFAULT '';
+UPDATE lesson SET folded = folded(rule);
+CREATE INDEX lesson_folded ON lesson (folded) WHERE active = 1;
+CREATE INDEX lesson_page ON lesson (
+  active,
+  CASE scope WHEN 'global' THEN 0 WHEN 'project' THEN 1 ELSE 2 END,
+  CASE domain WHEN 'debug' THEN 0 WHEN 'refactoring' THEN 1 WHEN 'feature' THEN 2 WHEN 'review' THEN 3 ELSE 4 END,
+  number
+);
+CREATE INDEX lesson_merged ON lesson (merged_into) WHERE merged_into IS NOT NULL;
+CREATE INDEX lesson_told ON lesson (decided DESC) WHERE active = 1 AND scope <> 'domain';
+
+-- The active lessons' index terms by the number of the lesson.
+CREATE VIRTUAL TABLE lesson_terms USING fts5(terms, tokenize = 'unicode61 remove_diacritics 0');
+CREATE VIRTUAL TABLE lesson_vocabulary USING fts5vocab(lesson_terms, 'row');
+INSERT INTO lesson_terms (rowid, terms) SELECT number, terms(rule) FROM lesson WHERE active = 1;
+
+ALTER TABLE proposal ADD COLUMN conflicts TEXT NOT NULL DEFAULT '[]';
+CREATE INDEX feedback_standing ON feedback (run) WHERE is_current = 1 AND type <> 'withdrawn';
