@@ -170,6 +170,14 @@ def test_sharpen_now_makes_a_merge_of_the_broken_lesson(world: World) -> None:
     assert world.tx.lessons.all()[0].violations == 1
 
 
+def test_sharpen_now_is_refused_where_the_vote_has_its_proposal(world: World) -> None:
+    """One proposal a vote."""
+    vote = bad(world).feedback
+    analysed(world, told(world))
+    error = world.refused(lambda tx: analysis.sharpen(tx, "l-001", vote.id, world.now))
+    assert isinstance(error, Refused)
+
+
 def test_a_harmful_lesson_is_named_only_if_it_was_told(world: World) -> None:
     """product.md 1.3.3: a told lesson caused this."""
     untold = a_lesson(world.tx, "Squash all commits")
@@ -281,6 +289,18 @@ def test_a_failed_analysis_can_be_retried_and_a_cancelled_one_cannot(world: Worl
     assert analysis.retry(world.tx, claimed.id, world.now).state is AnalysisState.READY
     good(world)
     assert analysis.retry(world.tx, claimed.id, world.now).state is AnalysisState.CANCELLED
+
+
+def test_a_retry_has_three_tries_again(world: World) -> None:
+    """The person asked for it."""
+    vote = bad(world).feedback
+    for _ in range(3):
+        assert analysis.claim(world.tx, world.now) is not None
+        analysis.recover(world.tx, world.now)
+    analysis.retry(world.tx, vote.id, world.now)
+    again = analysis.claim(world.tx, world.now)
+    assert again is not None
+    assert again.tries == 1
 
 
 def test_use_my_words_proposes_what_the_person_said(world: World) -> None:

@@ -127,6 +127,12 @@ def test_moving_a_lesson_keeps_its_history(world: World) -> None:
     assert (back.scope, back.project, len(lessons.card(world.tx, "l-001").history)) == (Scope.GLOBAL, None, 3)
 
 
+def test_a_projects_lesson_goes_on_in_the_cycle_without_being_told_the_project(world: World) -> None:
+    """It knows its own."""
+    moved = world.act(lambda tx: lessons.set_scope(tx, "l-002", None, None, ANN, NOW))
+    assert (moved.scope, moved.project) == (Scope.DOMAIN, None)
+
+
 def test_a_project_lesson_does_not_move_to_another_project(world: World) -> None:
     """Its home is its own; scope is strict."""
     same = world.act(lambda tx: lessons.set_scope(tx, "l-003", Scope.PROJECT, PROJECT, ANN, NOW))

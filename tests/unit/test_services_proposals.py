@@ -170,6 +170,21 @@ def test_a_merge_named_the_other_way_round_keeps_the_older_id_too(world: World) 
     assert (made.lesson, made.absorbs) == ("l-001", ("l-002",))
 
 
+def test_a_merge_unites_the_votes_behind_both(world: World) -> None:
+    """learning.md 3: `source_feedback`."""
+    votes = []
+    for run, rule in (("r-2", "Keep diffs small"), ("r-3", "Small diffs only")):
+        a_run(world.tx, run)
+        votes.append(bad(world, run).feedback.id)
+        made = analysed(world, a_finding(rule)).proposal
+        assert made is not None
+        approved(world, made)
+    finding = a_finding("Small diffs", Verdict.MERGE, lesson(world, "l-003"))
+    done = approved(world, a_proposal(world.tx, finding, "k-9", absorbs=("l-004",))).lesson
+    assert done is not None
+    assert done.source_feedback == tuple(votes)
+
+
 def test_both_wordings_stay_in_history(world: World) -> None:
     """learning.md 3."""
     approved(world, a_merge(world))
@@ -231,6 +246,17 @@ def test_undo_works_through_several_decisions_in_reverse_order(world: World) -> 
         "Run the tests before committing",
         "Always run all tests",
     ]
+
+
+def test_an_undo_makes_a_new_version_of_what_waits_on_that_lesson(world: World) -> None:
+    """Its card showed the wording that is taken back."""
+    first = a_proposal(world.tx, a_finding("Run all tests", Verdict.MERGE, lesson(world)))
+    approved(world, first)
+    finding = a_finding("Run all tests twice", Verdict.MERGE, lesson(world))
+    second = a_proposal(world.tx, finding, key="k-2")
+    undo(world, first)
+    held = proposals.need_proposal(world.tx, second.id)
+    assert (held.version, held.old_rule) == (2, "Run the tests before committing")
 
 
 def test_an_undo_below_a_later_change_is_refused(world: World) -> None:
