@@ -11,7 +11,7 @@ from itertools import groupby
 
 import structlog
 
-from bot import cards, chats, delivery
+from bot import cards, chats, delivery, people
 from bot.callbacks import Kind, encode
 from bot.dispatch import Tap
 from bot.draft import Draft
@@ -62,7 +62,7 @@ class Announcer:
         if not news:
             return None
         tx.settings.put(_SEEN, str(news[-1].seq))
-        owner = self._desk.settings.owner
+        owner = people.owner(tx, self._desk.settings)
         if owner is None:
             return None
         lane = str(owner)

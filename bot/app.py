@@ -29,7 +29,7 @@ from bot.announcer import Announcer
 from bot.api import Api
 from bot.auth import Guard
 from bot.dispatch import Command, Dispatcher, Routes
-from bot.handlers import lessons, prompts, proposals, sessions, start, votes
+from bot.handlers import lessons, people, prompts, proposals, sessions, start, votes
 from bot.host import Works
 from bot.inbox import Poller
 from bot.jobs import Jobs
@@ -73,6 +73,7 @@ def routes() -> Routes:
         *sessions.COMMANDS,
         *lessons.COMMANDS,
         *votes.COMMANDS,
+        *people.COMMANDS,
         Command("start", "hidden", start.start),
     ]
     commands.append(Command("help", "daily", start.helper(commands), is_in_menu=True))
@@ -93,10 +94,10 @@ def routes() -> Routes:
     )
 
 
-def _application(api: Api, dispatcher: Dispatcher, settings: BotSettings) -> App:
+def _application(api: Api, dispatcher: Dispatcher, guard: Guard) -> App:
     kinds = ContextTypes(context=Context)
     app = cast(App, ApplicationBuilder().bot(api).updater(None).context_types(kinds).build())
-    app.add_handler(TypeHandler(Update, Guard(settings).check), group=GUARD_GROUP)
+    app.add_handler(TypeHandler(Update, guard.check), group=GUARD_GROUP)
     app.add_handler(CallbackQueryHandler(dispatcher.on_tap))
     app.add_handler(MessageHandler(filters.UpdateType.MESSAGE, dispatcher.on_message))
     app.add_handler(MessageHandler(filters.UpdateType.EDITED_MESSAGE, dispatcher.on_edit))
@@ -112,7 +113,7 @@ async def open_bot(
     folder = settings.project or Path.cwd()
     desk = Desk(settings, core.clock, core.ids, folder, project_of(folder), username)
     sender = Sender(core.store, api, core.clock, probe, Pace(time.monotonic))
-    app = _application(api, Dispatcher(desk, routes()), settings)
+    app = _application(api, Dispatcher(desk, routes()), Guard(settings, core.store, core.clock.now))
 
     def spec_of(session: Session, is_trusted: bool) -> AgentSpec:
         return replace(

@@ -13,10 +13,10 @@ from typing import Any
 from telegram import Message as TelegramMessage
 from telegram import Update
 
-from bot import chats
+from bot import chats, people
 from bot.callbacks import Callback, Kind, decode
 from bot.inbox import lane_of
-from bot.locales import language_of, say
+from bot.locales import say
 from bot.outbox import Message, post
 from bot.turn import Context, Desk, Reply
 from bot.typed import as_markdown
@@ -125,7 +125,7 @@ class Dispatcher:
         if query is None:
             return
         callback = decode(query.data or "")
-        language = _language(query.from_user.language_code, desk)
+        language = desk.settings.speak(query.from_user.language_code)
         if callback is None:
             context.commit(lambda _tx: Reply(toast=say("toast.old_button", language), is_alert=True))
             return
@@ -168,7 +168,7 @@ def _agent_button(tx: Tx, desk: Desk, routes: Routes, tap: Tap) -> Reply | None:
 
 def _take(tx: Tx, desk: Desk, routes: Routes, said: Said) -> Reply | None:
     chats.remember_person(tx, said.user, said.name)
-    if int(said.user) == desk.settings.owner:
+    if int(said.user) == people.owner(tx, desk.settings):
         chats.settle_block_language(tx, said.language)
     if said.reply_to is not None:
         said = replace(said, about=tx.outbox.ref_of(said.lane, said.reply_to) or "")
@@ -187,7 +187,7 @@ def _command(tx: Tx, desk: Desk, routes: Routes, said: Said, match: re.Match[str
     if command is None:
         post(tx, said.lane, Message(say("help.unknown", said.language, name=match[1])), now=said.now)
         return None
-    if command.is_for_owner and int(said.user) != desk.settings.owner:
+    if command.is_for_owner and int(said.user) != people.owner(tx, desk.settings):
         post(tx, said.lane, Message(say("help.owner_only", said.language)), now=said.now)
         return None
     return command.run(tx, desk, argument)
@@ -209,7 +209,7 @@ def _said(update: Update, message: TelegramMessage, desk: Desk) -> Said:
         lane=lane_of(update.to_dict()),
         user=str(user.id),
         name=user.first_name or "",
-        language=_language(user.language_code, desk),
+        language=desk.settings.speak(user.language_code),
         text=text.strip(),
         message=str(message.message_id),
         now=desk.clock.now(),
@@ -217,8 +217,3 @@ def _said(update: Update, message: TelegramMessage, desk: Desk) -> Said:
         quoted=(replied.text or replied.caption or "") if replied is not None else "",
         units=len((message.text or "").encode("utf-16-le")) // 2,
     )
-
-
-def _language(code: str | None, desk: Desk) -> str:
-    wanted = desk.settings.language
-    return language_of(code) if wanted == "auto" else wanted

@@ -8,6 +8,7 @@ from pydantic_settings import NoDecode
 
 from core.errors import SettingsError
 from core.settings import CoreSettings, Seconds, split
+from core.texts import language_of
 
 UserIds = Annotated[tuple[int, ...], NoDecode]
 
@@ -44,11 +45,6 @@ class BotSettings(CoreSettings):
                 ) from None
         raise SettingsError("settings.missing", name="AUTO_IMPROVE_TELEGRAM_TOKEN")
 
-    @property
-    def owner(self) -> int | None:
-        """Give the first of the allowed people."""
-        return self.allowed_users[0] if self.allowed_users else None
-
-    def may_decide(self, user: int) -> bool:
-        """Say whether that person decides on lessons."""
-        return user in (self.approvers or self.allowed_users) and user in self.allowed_users
+    def speak(self, code: str | None) -> str:
+        """Give the language to speak to somebody whose client says `code`."""
+        return language_of(code) if self.language == "auto" else self.language

@@ -1,6 +1,6 @@
 """`/lessons` and what belongs to it: pages, cards, add, remove, what a run was told and the next will be."""
 
-from bot import chats, delivery, views
+from bot import chats, delivery, people, views
 from bot.callbacks import Kind, encode
 from bot.dispatch import Command, Said, Tap
 from bot.draft import Draft
@@ -130,7 +130,7 @@ def _show_card(tx: Tx, desk: Desk, id: str, lane: str, language: str, now: float
 
 
 def _tap_card(tx: Tx, desk: Desk, tap: Tap) -> Reply | None:
-    if not desk.settings.may_decide(int(tap.user)):
+    if not people.may_decide(tx, desk.settings, int(tap.user)):
         return Reply(toast=say("toast.not_approver", tap.language), is_alert=True)
     lesson, toast = lessons.card(tx, str(tap.payload["lesson"])).lesson, ""
     if lesson.revision != tap.button.version and tap.choice != "edit":
@@ -168,7 +168,7 @@ def _change(tx: Tx, tap: Tap, lesson: Lesson) -> str:
 
 def reply_rule(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     """Take the new wording of a lesson that its card asked for."""
-    if not desk.settings.may_decide(int(said.user)):
+    if not people.may_decide(tx, desk.settings, int(said.user)):
         post(tx, said.lane, Message(say("toast.not_approver", said.language)), now=said.now)
         return None
     changed = lessons.edit(tx, said.about.partition(":")[2], said.text, said.user, said.now)
@@ -181,7 +181,7 @@ def reply_rule(tx: Tx, desk: Desk, said: Said) -> Reply | None:
 
 def add(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     """`/lesson_add [domain] [project] rule`."""
-    if not desk.settings.may_decide(int(said.user)):
+    if not people.may_decide(tx, desk.settings, int(said.user)):
         post(tx, said.lane, Message(say("toast.not_approver", said.language)), now=said.now)
         return None
     session = chats.session_of(tx, desk, said.lane, said.language, said.now)
@@ -209,7 +209,7 @@ def _placed(text: str) -> tuple[Domain, Scope, str]:
 
 def remove(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     """`/lesson_remove id`: disables it; nothing is deleted."""
-    if not desk.settings.may_decide(int(said.user)):
+    if not people.may_decide(tx, desk.settings, int(said.user)):
         text = say("toast.not_approver", said.language)
     elif not said.text:
         text = say("lesson.remove_usage", said.language)

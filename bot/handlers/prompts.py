@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from bot import cards, chats, delivery
+from bot import cards, chats, delivery, people
 from bot.callbacks import Kind, encode
 from bot.dispatch import Said, Tap
 from bot.locales import say
@@ -122,7 +122,7 @@ def _chosen(tap: Tap) -> tuple[str, str | bool | None]:
 
 
 def _trust(tx: Tx, desk: Desk, tap: Tap) -> Reply:
-    if int(tap.user) != desk.settings.owner:
+    if int(tap.user) != people.owner(tx, desk.settings):
         tx.buttons.put(tap.button)
         return Reply(toast=say("help.owner_only", tap.language))
     is_yes = tap.choice == "yes"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bot import cards, delivery
+from bot import cards, delivery, people
 from bot.callbacks import Kind, encode
 from bot.dispatch import OnSaid, Said, Tap
 from bot.locales import say
@@ -22,7 +22,7 @@ from core.texts import say_error
 def tap_proposal(tx: Tx, desk: Desk, tap: Tap) -> Reply | None:
     """Decide on, or change, the version of the proposal that the button stood under."""
     item = proposals.need_proposal(tx, str(tap.payload["proposal"]))
-    if not desk.settings.may_decide(int(tap.user)):
+    if not people.may_decide(tx, desk.settings, int(tap.user)):
         return Reply(toast=say("toast.not_approver", tap.language), is_alert=True)
     try:
         return _tapped(tx, desk, tap, item)
@@ -115,7 +115,7 @@ def _replied(
     item: Proposal,
     take: Callable[[Tx, Desk, Said, Proposal], Reply | None],
 ) -> Reply | None:
-    if not desk.settings.may_decide(int(said.user)):
+    if not people.may_decide(tx, desk.settings, int(said.user)):
         raise Refused("proposal.not_approver")
     try:
         return take(tx, desk, said, item)
@@ -161,7 +161,7 @@ def _ask_meaning(tx: Tx, desk: Desk, said: Said, item: Proposal) -> None:
 def tap_meaning(tx: Tx, desk: Desk, tap: Tap) -> Reply | None:
     """Take the reply as the wording, or reword the proposal with it."""
     item = proposals.need_proposal(tx, str(tap.payload["proposal"]))
-    if not desk.settings.may_decide(int(tap.user)):
+    if not people.may_decide(tx, desk.settings, int(tap.user)):
         return Reply(toast=say("toast.not_approver", tap.language), is_alert=True)
     text = str(tap.payload["text"])
     try:
@@ -192,7 +192,7 @@ def bare_word(otherwise: OnSaid) -> OnSaid:
 
     def take(tx: Tx, desk: Desk, said: Said) -> Reply | None:
         item = cards.newest_of(tx, said.lane) if word_of(said.text) is not None else None
-        if item is None or not desk.settings.may_decide(int(said.user)):
+        if item is None or not people.may_decide(tx, desk.settings, int(said.user)):
             return otherwise(tx, desk, said)
         return _replied(tx, desk, said, item, _take_reply)
 

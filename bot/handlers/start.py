@@ -9,7 +9,7 @@ from bot.outbox import Message, post
 from bot.turn import Desk, Reply
 from core.tables import Tx
 
-GROUPS = ("daily", "agent", "feedback", "lessons")
+GROUPS = ("daily", "agent", "feedback", "lessons", "owner")
 
 
 def start(tx: Tx, desk: Desk, said: Said) -> Reply | None:
