@@ -10,8 +10,10 @@ from core.model.lesson import Domain, Lesson, Scope
 from core.model.proposal import Finding, Proposal, State, Verdict
 from core.rules import approval
 from core.rules.approval import Step
+from core.rules.polarity import contradiction
 from core.services.application import put_in_force, take_out
 from core.services.changes import By, log, need
+from core.services.similarity import conflicts
 from core.services.wording import examined, reason
 from core.tables import CoreTx
 
@@ -61,10 +63,20 @@ def propose(
     proposal = _drafted(finding, basis, now)
     if finding.verdict is not Verdict.NEW:
         proposal = _on_lesson(tx, proposal, finding, basis)
-    proposal = replace(proposal, id=tx.proposals.next_id())
+    proposal = _compared(tx, replace(proposal, id=tx.proposals.next_id()))
     tx.proposals.put(proposal)
     log(tx, By(who, now, surface), "propose", proposal.id, finding.verdict)
     return proposal
+
+
+def _compared(tx: CoreTx, proposal: Proposal) -> Proposal:
+    """Note which lessons it may contradict, as it is worded and placed now (learning.md 3.2)."""
+    if proposal.verdict is Verdict.HARMFUL:
+        return replace(proposal, conflicts=())
+    ours = [need(tx, each) for each in (proposal.lesson, *proposal.absorbs) if each]
+    opposed = [each.id for each in ours if contradiction(proposal.rule, each.rule)]
+    beside = conflicts(tx, proposal.rule, proposal.project)
+    return replace(proposal, conflicts=tuple(dict.fromkeys((*opposed, *beside))))
 
 
 def _drafted(finding: Finding, basis: Basis, now: float) -> Proposal:
@@ -128,6 +140,8 @@ def _open(tx: CoreTx, id: str, version: int) -> Proposal:
 
 def _swap(tx: CoreTx, proposal: Proposal, version: int, by: By, verb: str) -> Proposal:
     """Put the next state in place of the version that was decided on, and log it. Raises Stale."""
+    if proposal.state is State.PENDING:
+        proposal = _compared(tx, proposal)
     if not tx.proposals.swap(proposal, version):
         raise Stale("proposal.changed", proposal=need_proposal(tx, proposal.id))
     log(tx, by, verb, proposal.id, f"v{version}")

@@ -44,3 +44,9 @@ def typed(rule: str) -> str:
 def reason(text: str) -> str:
     """Give a rationale: one line, secrets masked, cut to the length of a rule."""
     return safety.examine(text).text[:MAX_RULE_CHARS]
+
+
+def is_usable(rule: str) -> bool:
+    """Say whether a rule could stand at the gate at all."""
+    found = safety.examine(rule).flags
+    return Flag.EMPTY not in found and Flag.TOO_LONG not in found

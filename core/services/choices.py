@@ -1,0 +1,85 @@
+"""What a person chooses where a proposal may contradict a lesson: replace, keep both, reject."""
+
+from dataclasses import replace
+
+from core.errors import Refused, Stale
+from core.model.ids import LessonId
+from core.model.lesson import Lesson
+from core.model.proposal import Proposal, State, Verdict
+from core.rules import approval
+from core.services import proposals
+from core.services.changes import By, log, need
+from core.services.proposals import Decision
+from core.tables import CoreTx
+
+CONTRADICTS = "contradicts"
+
+
+def conflicts(tx: CoreTx, proposal: Proposal) -> list[Lesson]:
+    """Give the lessons a proposal may contradict that are still active; while there are any, one chooses."""
+    found = [tx.lessons.get(LessonId(each)) for each in proposal.conflicts]
+    return [each for each in found if each is not None and each.active]
+
+
+def require_choice(tx: CoreTx, id: str) -> None:
+    """Refuse a bare yes to what may contradict a lesson. Raises NotFound, Refused."""
+    proposal = proposals.need_proposal(tx, id)
+    found = conflicts(tx, proposal)
+    if proposal.state is State.PENDING and found:
+        raise Refused("proposal.choose", id=id, lesson=found[0].id, rule=found[0].rule)
+
+
+def replace_lesson(
+    tx: CoreTx,
+    id: str,
+    version: int,
+    lesson: str,
+    who: str,
+    now: float,
+    surface: str = "telegram",
+    batch: str = "",
+) -> Decision:
+    """Approve a proposal in the place of a lesson it may contradict, which keeps its id and its history.
+
+    Raises NotFound, Stale (decided, changed), Refused (no such conflict).
+    """
+    proposal = proposals.need_proposal(tx, id)
+    approval.require(proposal, version)
+    if LessonId(lesson) not in [each.id for each in conflicts(tx, proposal)]:
+        raise Refused("proposal.no_conflict", id=id, lesson=lesson)
+    if proposal.lesson != lesson and lesson not in proposal.absorbs:
+        proposal = _onto(tx, proposal, need(tx, lesson), By(who, now, surface, batch))
+    return proposals.approve(tx, id, proposal.version, who, now, surface, batch)
+
+
+def _onto(tx: CoreTx, proposal: Proposal, lesson: Lesson, by: By) -> Proposal:
+    """Make a proposal one that rewords that lesson, which stays where it is told."""
+    turned = replace(
+        approval.grounded(proposal, lesson),
+        verdict=Verdict.MERGE,
+        relation=CONTRADICTS,
+        scope=lesson.scope,
+        project=lesson.project or proposal.project,
+        absorbs=(),
+        version=proposal.version + 1,
+    )
+    if not tx.proposals.swap(turned, proposal.version):
+        raise Stale("proposal.changed", proposal=proposals.need_proposal(tx, proposal.id))
+    log(tx, by, "replace", proposal.id, lesson.id)
+    return turned
+
+
+def keep_both(
+    tx: CoreTx, id: str, version: int, who: str, now: float, surface: str = "telegram", batch: str = ""
+) -> Decision:
+    """Let the proposal stand beside what it may contradict: two lessons that exist already stay as they are.
+
+    Raises NotFound, Stale.
+    """
+    proposal = proposals.need_proposal(tx, id)
+    approval.require(proposal, version)
+    if proposal.absorbs:
+        return proposals.reject(tx, id, version, who, now, surface, batch)
+    if proposal.verdict is Verdict.MERGE and proposal.lesson in proposal.conflicts:
+        proposal = proposals.keep_separate(tx, id, version, who, now, surface, batch)
+    return proposals.approve(tx, id, proposal.version, who, now, surface, batch)

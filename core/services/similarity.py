@@ -1,0 +1,32 @@
+"""Which lessons are near a text, and which of them it may contradict (learning.md 3)."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from core.model.ids import LessonId
+from core.model.lesson import Lesson
+from core.rules.polarity import contradiction
+from core.tables import CoreTx
+
+COMPARED = 12  # the nearest that the polarity guard reads for a warning
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A lesson near a text: bm25's score (above 0, higher is nearer) and what the polarity guard guesses."""
+
+    lesson: Lesson
+    score: float
+    may_contradict: bool
+
+
+def similar(tx: CoreTx, text: str, project: str | None, limit: int = 5) -> list[Similar]:
+    """Give the nearest active lessons that reach that project, best first."""
+    found = tx.lessons.nearest(text, project, limit)
+    return [Similar(each, score, contradiction(text, each.rule)) for each, score in found]
+
+
+def conflicts(tx: CoreTx, rule: str, project: str | None, but: Collection[str] = ()) -> tuple[LessonId, ...]:
+    """Give the active lessons of that project that a rule may contradict, nearest first."""
+    near = similar(tx, rule, project, COMPARED + len(but))
+    return tuple(each.lesson.id for each in near if each.may_contradict and each.lesson.id not in but)
