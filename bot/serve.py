@@ -5,20 +5,24 @@ import contextlib
 import fcntl
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 import structlog
 from telegram.error import InvalidToken, NetworkError
 
+from bot import people
 from bot.api import Api, TelegramError, make_api
 from bot.app import menu, open_bot
 from bot.logs import configure
+from bot.pairing import pair
 from bot.settings import BotSettings
 from core.app import Core, open_core
-from core.cli.speech import tell
+from core.cli.speech import language, tell
 from core.errors import SettingsError
 from core.ports import Probe, ignore
 from core.settings import load
@@ -39,8 +43,6 @@ def run() -> None:
 def serve(settings: BotSettings, probe: Probe = ignore) -> None:
     """Run the bot until SIGTERM or SIGINT. Raises SettingsError and what opening the store raises."""
     token = settings.token()
-    if not settings.allowed_users:
-        raise SettingsError("settings.missing", name="AUTO_IMPROVE_ALLOWED_USERS")
     configure(settings.log_level, (token,))
     protect()
     with only_one(settings.home, token):
@@ -51,7 +53,19 @@ async def _serve(settings: BotSettings, token: str, probe: Probe) -> None:
     stop = stop_signal()
     api = make_api(token, settings.telegram_base_url, settings.telegram_base_file_url)
     async with open_core(settings) as core:
+        if not await has_owner(core, settings) and not is_terminal():
+            raise SettingsError("settings.missing", name="AUTO_IMPROVE_ALLOWED_USERS")
         await work(core, settings, api, stop, probe)
+
+
+async def has_owner(core: Core, settings: BotSettings) -> bool:
+    """Say whether the settings or a pairing name an owner."""
+    return await core.store.read(lambda tx: people.owner(tx, settings)) is not None
+
+
+def is_terminal() -> bool:
+    """Say whether a person sits here, who can follow a pairing link."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def stop_signal() -> asyncio.Event:
@@ -72,15 +86,18 @@ async def work(
     async with open_bot(core, settings, username, api, probe=probe) as bot:
         running = asyncio.create_task(bot.run(), name="bot")
         stopping = asyncio.create_task(stop.wait(), name="stop signal")
-        menus = asyncio.create_task(_publish_menu(api), name="menu")
+        helpers: list[asyncio.Task[Any]] = [asyncio.create_task(_publish_menu(api), name="menu")]
+        if not await has_owner(core, settings):
+            pairing = pair(core, username, language(), click.echo)
+            helpers.append(asyncio.create_task(pairing, name="pairing"))
         log.info("running", bot=f"@{username}", store=str(settings.store_path))
         await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
         log.info("stopping")
-        for task in (running, stopping, menus):
+        for task in (running, stopping, *helpers):
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError, TimeoutError):
             async with asyncio.timeout(STOP_S):
-                await asyncio.gather(running, stopping, menus, return_exceptions=True)
+                await asyncio.gather(running, stopping, *helpers, return_exceptions=True)
         if running.done() and not running.cancelled() and running.exception() is not None:
             raise running.exception() or RuntimeError
 

@@ -1,0 +1,114 @@
+"""A program in a terminal of its own (a pty), and the person in front of it."""
+
+import asyncio
+import os
+import pty
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+PATIENCE_S = 20.0
+REPOSITORY = Path(__file__).parents[2]
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal:
+    """What the program shows, and what the person types."""
+
+    def __init__(self, process: asyncio.subprocess.Process, screen: int) -> None:
+        self.process, self._screen = process, screen
+        self._shown, self._news = "", asyncio.Event()
+        self._read_to = 0
+        asyncio.get_running_loop().add_reader(screen, self._take)
+
+    def _take(self) -> None:
+        try:
+            data = os.read(self._screen, 65536)
+        except OSError:  # the program is gone: a pty says so with EIO
+            data = b""
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._screen)
+        self._shown += data.decode("utf-8", "replace")
+        self._news.set()
+
+    @property
+    def text(self) -> str:
+        """Everything shown so far, without colours."""
+        return _ESCAPES.sub("", self._shown).replace("\r\n", "\n")
+
+    async def see(self, words: str) -> str:
+        """Wait until the words are shown after what was seen before; give what was shown up to them."""
+        async with asyncio.timeout(PATIENCE_S):
+            while (found := self.text.find(words, self._read_to)) < 0:
+                self._news.clear()
+                await self._news.wait()
+        seen = self.text[self._read_to : found + len(words)]
+        self._read_to = found + len(words)
+        return seen
+
+    async def find(self, pattern: str) -> str:
+        """Wait until something like that is shown; give its first group."""
+        async with asyncio.timeout(PATIENCE_S):
+            while (found := re.search(pattern, self.text)) is None:
+                self._news.clear()
+                await self._news.wait()
+        return found[1]
+
+    def type(self, text: str) -> None:
+        """Type a line."""
+        os.write(self._screen, f"{text}\n".encode())
+
+    async def answer(self, question: str, text: str = "") -> str:
+        """Wait for a question, then answer it; nothing takes the default."""
+        seen = await self.see(question)
+        self.type(text)
+        return seen
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C."""
+        os.write(self._screen, b"\x03")
+
+    async def ended(self) -> int:
+        """Wait until the program has ended; give its exit code."""
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def in_terminal(*argv: str, cwd: Path, env: Mapping[str, str]) -> AsyncIterator[Terminal]:
+    """Start `auto-improve` with these arguments in a terminal; it is ended with the context."""
+    screen, program = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "bot",
+        *argv,
+        cwd=cwd,
+        env={"TERM": "xterm", "PYTHONPATH": str(REPOSITORY), **env},
+        stdin=program,
+        stdout=program,
+        stderr=program,
+        preexec_fn=_own_terminal,
+    )
+    os.close(program)
+    terminal = Terminal(process, screen)
+    try:
+        yield terminal
+    finally:
+        asyncio.get_running_loop().remove_reader(screen)
+        if process.returncode is None:
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+        os.close(screen)
+
+
+def _own_terminal() -> None:
+    """Make the pty the controlling terminal, so that Ctrl-C reaches the program."""
+    import fcntl
+    import termios
+
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
