@@ -88,7 +88,8 @@ def routes() -> Routes:
             **prompts.TAPS,
             **announcer.TAPS,
         },
-        prompt=proposals.bare_word(otherwise=prompts.prompt),
+        typed=proposals.bare_word(otherwise=prompts.prompt),
+        prompt=prompts.prompt,
         edited=prompts.edited,
         agent_button=prompts.use_agent_button,
     )

@@ -85,7 +85,8 @@ class Routes:
     commands: Sequence[Command]
     replies: Mapping[str, OnSaid]  # by what the message replied to is about, up to its first colon
     taps: Mapping[Kind, OnTap]
-    prompt: OnSaid
+    typed: OnSaid  # a message that replies to nothing: a prompt, or a bare word right under a card
+    prompt: OnSaid  # a message for the agent, whatever it says
     edited: OnSaid
     agent_button: Callable[[Tx, Tap], Reply | str]
 
@@ -161,9 +162,15 @@ def _agent_button(tx: Tx, desk: Desk, routes: Routes, tap: Tap) -> Reply | None:
         return text
     said = Said(tap.lane, tap.user, tap.name, tap.language, text, "", tap.now)
     match = _COMMAND.fullmatch(text)
-    if match is not None and match[1].replace("-", "_") in BY_AGENT_BUTTON:
+    if match is not None and _is_harmless(match):
         return _command(tx, desk, routes, said, match)
     return routes.prompt(tx, desk, said)
+
+
+def _is_harmless(match: re.Match[str]) -> bool:
+    """Say whether an agent's button may run that command: it shows, stops or votes, it changes no lesson."""
+    is_switch = (match[3] or "").strip().lower() in ("off", "on")
+    return match[1].replace("-", "_") in BY_AGENT_BUTTON and not is_switch
 
 
 def _take(tx: Tx, desk: Desk, routes: Routes, said: Said) -> Reply | None:
@@ -175,7 +182,7 @@ def _take(tx: Tx, desk: Desk, routes: Routes, said: Said) -> Reply | None:
     match = _COMMAND.fullmatch(said.text)
     if match is not None and ":" not in match[1]:
         return _command(tx, desk, routes, said, match)
-    handler = routes.replies.get(said.about.partition(":")[0], routes.prompt)
+    handler = routes.replies.get(said.about.partition(":")[0], routes.typed)
     return handler(tx, desk, said)
 
 
