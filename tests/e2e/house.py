@@ -1,4 +1,4 @@
-"""One house for end-to-end tests: Telegram on loopback, the bot in its own process, Pi (or a script) behind it."""
+"""One house for end-to-end tests: Telegram on loopback, the bot in its own process, a real Pi behind it."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.local.person import LocalTelegram, Person, Wanted
+from bot.local.person import LocalTelegram, NothingCame, Person, Wanted
 from bot.local.server import LocalServer
 from bot.local.wire import MessageView
 from core.ports import T
@@ -48,7 +48,13 @@ class House:
         polls = (await self.telegram.bot()).polls
         await self.launch(**more)
         if "KILL_AT" not in more:  # one that is to die may die before its first poll
+            await self._wait_for_poll(polls)
+
+    async def _wait_for_poll(self, polls: int) -> None:
+        try:
             await self.telegram.wait_for_poll(after=polls, timeout_s=PATIENCE_S)
+        except NothingCame as error:
+            raise AssertionError(f"{error}; the bot said:\n{self.log_text()[-3000:]}") from None
 
     async def launch(self, **more: str) -> None:
         """Start the bot and do not wait for it."""
@@ -92,6 +98,16 @@ class House:
         """Look into the store from this process."""
         async with open_store(self.home / "store.db") as store:
             return await store.read(fn)
+
+    async def quiet(self) -> None:
+        """Wait until nothing is on its way any more: kill then, and nothing has an unknown outcome."""
+
+        def is_busy(tx: Tx) -> bool:
+            return bool(tx.inbox.waiting() or tx.outbox.waiting() or tx.runs.running())
+
+        async with asyncio.timeout(PATIENCE_S):
+            while await self.store(is_busy):
+                await asyncio.sleep(0.05)
 
     # -- what a person does, with the patience of a busy machine -----------------------------------------
 
@@ -187,7 +203,7 @@ async def open_house(
             ada = await telegram.person("Ada", language_code="en")
             env = {
                 **pi_env,
-                "PATH": os.environ["PATH"],
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
                 "AUTO_IMPROVE_TELEGRAM_TOKEN": TOKEN,
                 "AUTO_IMPROVE_TELEGRAM_BASE_URL": server.base_url,
                 "AUTO_IMPROVE_TELEGRAM_BASE_FILE_URL": server.base_file_url,

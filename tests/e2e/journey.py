@@ -1,7 +1,7 @@
 """The happy path as steps that bear a killed bot, and what has to be true at its end.
 
-Each step does what a person does and waits for what a person sees; where a run was interrupted the person taps
-Retry, which is the only thing that may run it again.
+Each step does what a person does and waits for what a person sees; where a run was interrupted the person
+taps Retry, which is the only thing that may run it again.
 """
 
 import asyncio
@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from bot.local.wire import MessageView
 from core.model.proposal import State
 from core.model.run import RunState
-from core.tables import Tx
 from tests.e2e.house import House
 from tests.e2e.scenes import RULE
 
 REPEATED = "↻"
 INTERRUPTED = "interrupted when the bot stopped"
-_PAUSE_S = 0.05
 
 
 @dataclass(slots=True)
@@ -85,21 +83,10 @@ def _is_unvoted_copy(message: MessageView) -> bool:
     return REPEATED in message.text and "👎" in message.buttons
 
 
-async def quiet(house: House) -> None:
-    """Wait until nothing is on its way any more."""
-
-    def is_busy(tx: Tx) -> bool:
-        return bool(tx.inbox.waiting() or tx.outbox.waiting() or tx.runs.running())
-
-    async with asyncio.timeout(20):
-        while await house.store(is_busy):
-            await asyncio.sleep(_PAUSE_S)
-
-
 async def check(journey: Journey) -> None:
     """Nothing was lost, every effect came once, and the lesson is told."""
     house = journey.house
-    await quiet(house)
+    await house.quiet()
     await _check_store(journey)
     texts = [m.text for m in await house.ada.messages(with_deleted=True) if m.is_from_bot]
     once = [text for text in texts if REPEATED not in text]

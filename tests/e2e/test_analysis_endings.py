@@ -102,6 +102,7 @@ async def test_an_analysis_that_does_not_start_says_so(build: Build) -> None:
     """The agent's command is gone meanwhile: the card says it, and the vote is kept."""
     house = await build()
     answer = await house.ask("fix the bug")
+    await house.quiet()
     await house.restart(AUTO_IMPROVE_PI_COMMAND="no-such-program")
 
     await house.tap(answer, "👎")

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from core.services.context import file_name
 from core.model.lesson import Domain
+from core.services.context import file_name
 from tests.e2e.conftest import Build
 from tests.e2e.house import House
 from tests.e2e.pi_install import PI_084, PI_16
@@ -19,7 +19,7 @@ FAILING_TOOL = script(rule("^fix", bash("echo looking; exit 3"), "I **fixed** it
 
 @BOTH
 async def test_a_complaint_becomes_a_lesson_that_the_next_prompt_is_told(build: Build, pi: str) -> None:
-    """Prompt, answer, 👎, reason, analysis by Pi, proposal, "ok": then told, in this session and in a new one."""
+    """Prompt, answer, 👎, reason, analysis, card, "ok": then told, in this session and in a new one."""
     house = await build(FAILING_TOOL, pi=pi)
 
     card = await house.propose()
@@ -36,7 +36,7 @@ async def test_a_complaint_becomes_a_lesson_that_the_next_prompt_is_told(build: 
 
 @BOTH
 async def test_the_analyst_reads_the_run_and_the_persons_words(build: Build, pi: str) -> None:
-    """The request names the prompt, the failed command, the answer and the reason; it has tools of no kind."""
+    """The request names the prompt, the failed command, the answer, the reason; it has no tools."""
     house = await build(FAILING_TOOL, pi=pi)
 
     await house.propose()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Build
-from tests.e2e.journey import INTERRUPTED, Journey, check, quiet, revived
+from tests.e2e.journey import INTERRUPTED, Journey, check, revived
 from tests.e2e.pi_install import PI_084, PI_16
 from tests.e2e.scenes import rule, script
 
@@ -111,7 +111,7 @@ async def test_an_interrupted_run_is_told_and_not_run_again_by_itself(build: Bui
 
     card = await house.see(INTERRUPTED)
     assert card.buttons == ["🔁 Retry"] and card.reply_to == said.id and not card.is_silent
-    await quiet(house)
+    await house.quiet()
     assert len(house.prompts()) <= 1
     assert [m.text for m in await house.ada.answers()] == [card.text]
 
@@ -128,7 +128,7 @@ async def test_retry_works_once(build: Build) -> None:
 
     assert (first, second) == ("Running it again.", "That button has been used.")
     await house.see("late", after=card)
-    await quiet(house)
+    await house.quiet()
     assert sum("late" in m.text and "👎" in m.buttons for m in await house.ada.answers()) == 1
 
 
@@ -150,6 +150,7 @@ async def test_what_was_said_while_the_bot_was_down_is_answered(build: Build) ->
     """Messages and taps that came meanwhile are taken up in their order."""
     house = await build()
     answer = await house.ask("fix the bug")
+    await house.quiet()
     await house.kill()
     await house.ada.tap(answer, "👎")
     await house.ada.tap(answer, "👎")
