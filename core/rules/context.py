@@ -28,6 +28,7 @@ FRENCH = Headings("## Leçons apprises (auto-improve)", "## Échecs observés (a
 FIRST_LINE = "Approved by the person; ranks below the request at hand."
 SKILLS_HEADING = "# Available skills"
 _SHORTEST_LINE = len("- x: y\n")
+_AROUND = len("- [] \n")  # what a lesson's line adds to domain and rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,33 @@ def on_demand(lessons: Iterable[Lesson]) -> list[Domain]:
     return [domain for domain in Domain if domain in found]
 
 
+def choose(
+    sizes: Iterable[tuple[str, int]],
+    domain_files: Mapping[Domain, str],
+    *,
+    language: str = "en",
+    chars: int = 6000,
+) -> tuple[list[str], list[str]]:
+    """Choose which lessons a block of that many characters has room for, without reading them.
+
+    `sizes` are ids with the characters of domain and rule, newest decision first. Gives the ids that fit and
+    those that wait: `render` comes to the same choice.
+    """
+    room = chars - _size((headings(language).lessons, FIRST_LINE, *_pointers(domain_files)))
+    fitting, waiting = [], []
+    for id, size in sizes:
+        if room >= _SHORTEST_LINE and size + _AROUND <= room:
+            fitting.append(id)
+            room -= size + _AROUND
+        else:
+            waiting.append(id)
+    return fitting, waiting
+
+
+def _pointers(files: Mapping[Domain, str]) -> list[str]:
+    return [f"More on {domain}: read {one_line(path)}" for domain, path in files.items()]
+
+
 def render(
     lessons: Sequence[Lesson],
     *,
@@ -178,9 +206,12 @@ def _joined(sections: Iterable[_Section]) -> Block:
 
 
 def _lessons_section(
-    lessons: Sequence[Lesson], domain_files: Mapping[Domain, str], heading: str, chars: int
+    lessons: Sequence[Lesson],
+    domain_files: Mapping[Domain, str],
+    heading: str,
+    chars: int,
 ) -> _Section:
-    pointers = [f"More on {domain}: read {one_line(path)}" for domain, path in domain_files.items()]
+    pointers = _pointers(domain_files)
     room = chars - _size((heading, FIRST_LINE, *pointers))
     in_order = sorted(lessons, key=_numbered)
     newest_first = sorted(in_order, key=attrgetter("decided"), reverse=True)
@@ -276,5 +307,9 @@ def _lined(lines: Iterable[str]) -> str:
 
 
 def _numbered(lesson: Lesson) -> tuple[int, str]:
+    return by_number(lesson.id)
+
+
+def by_number(id: str) -> tuple[int, str]:
     """Order ids by their number without parsing it: l-999 before l-1000."""
-    return (len(lesson.id), lesson.id)
+    return (len(id), id)

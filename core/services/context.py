@@ -2,9 +2,11 @@
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from core.model.ids import LessonId
 from core.model.lesson import Domain
 from core.rules import context as rules
 from core.rules.context import Block, Budgets
@@ -46,10 +48,15 @@ def block(
     """
     if is_off:
         return rules.render(())
-    active = tx.lessons.active(project)
-    files = {domain: f"{folder}/{file_name(domain)}" for domain in rules.on_demand(active)}
-    told = rules.told_to(active, project)
-    return rules.render(told, domain_files=files, language=language, budgets=budgets)
+    limits = budgets or Budgets()
+    files = {domain: f"{folder}/{file_name(domain)}" for domain in rules.on_demand(tx.lessons.on_demand())}
+    sizes = tx.lessons.told_sizes(project)
+    fitting, waiting = rules.choose(sizes, files, language=language, chars=limits.lessons_chars)
+    told = [lesson for each in fitting if (lesson := tx.lessons.get(LessonId(each))) is not None]
+    made = rules.render(told, domain_files=files, language=language, budgets=limits)
+    if not waiting:
+        return made
+    return replace(made, waiting_ids=tuple(sorted((*made.waiting_ids, *waiting), key=rules.by_number)))
 
 
 def budgets_of(settings: CoreSettings) -> Budgets:
@@ -65,9 +72,9 @@ def current(tx: CoreTx, project: str | None, settings: CoreSettings, *, is_off: 
 
 def domain_files(tx: CoreTx, language: str, *, lesson_chars: int = Budgets().lessons_chars) -> dict[str, str]:
     """Give every domain's file and its text; empty where the domain has no lesson (any more)."""
-    active = tx.lessons.active(None)
+    own = tx.lessons.on_demand()
     return {
-        file_name(each): rules.render_domain(each, active, language=language, chars=lesson_chars).text
+        file_name(each): rules.render_domain(each, own, language=language, chars=lesson_chars).text
         for each in Domain
     }
 

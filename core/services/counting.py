@@ -104,9 +104,7 @@ def part(tx: CoreTx, source: Lesson) -> None:
 
 def _below(tx: CoreTx, root: LessonId) -> list[LessonId]:
     """Give a lesson and all that were merged into it."""
-    inactive = tx.lessons.all(active=False)
-    members, found = [root], {root}
-    while found:
-        found = {each.id for each in inactive if each.merged_into in found}
-        members.extend(found)
+    members = [root]
+    for each in members:  # grows while it is read
+        members.extend(merged.id for merged in tx.lessons.merged_into(each))
     return members

@@ -3,13 +3,14 @@
 from core.model.evidence import Evidence, Exchange
 from core.model.feedback import Feedback
 from core.model.ids import LessonId, SessionId, number_of
-from core.model.lesson import Lesson
+from core.model.lesson import Choice, Lesson
 from core.model.proposal import Analysis
 from core.model.run import Run, Session
 from core.tables import CoreTx
 
 EXCHANGES = 3
 MOST_IN_SCOPE = 60
+_SOUGHT_CHARS = 4_000
 _LOOK_BACK = 200  # runs searched for the three before the voted one
 
 
@@ -28,7 +29,7 @@ def gather(tx: CoreTx, analysis: Analysis) -> Evidence:
         before=_before(tx, run),
         first_prompt=_first_prompt(session, run),
         told=told,
-        in_scope=_in_scope(tx, project_of(run, vote), told),
+        in_scope=_in_scope(tx, project_of(run, vote), told, _said(vote, run, analysis.remark)),
         sharpen=tx.lessons.get(analysis.sharpen) if analysis.sharpen else None,
         remark=analysis.remark,
         draft=draft.rule if draft else "",
@@ -61,9 +62,23 @@ def _before(tx: CoreTx, run: Run | None) -> tuple[Exchange, ...]:
     return tuple(Exchange(each.prompt, each.answer) for each in reversed(earlier[:EXCHANGES]))
 
 
-def _in_scope(tx: CoreTx, project: str | None, told: tuple[Lesson, ...]) -> tuple[Lesson, ...]:
-    """Give the lessons a verdict may name: all while they are few, else those told and the newest."""
-    active = tx.lessons.active(project)
-    ids = {each.id for each in told}
-    ranked = sorted(active, key=lambda each: (each.id in ids, each.decided), reverse=True)
-    return tuple(sorted(ranked[:MOST_IN_SCOPE], key=lambda each: number_of(each.id)))
+def _in_scope(tx: CoreTx, project: str | None, told: tuple[Lesson, ...], text: str) -> tuple[Lesson, ...]:
+    """Give the lessons a verdict may name: all while they are few, else those told and the nearest.
+
+    What has no words in common with the evidence may still be meant: the newest fill what is left.
+    """
+    if tx.lessons.count(Choice(project)) <= MOST_IN_SCOPE:
+        return tuple(tx.lessons.active(project))
+    told_now = [each.id for each in told if each.active and each.reaches(project)]
+    near = [each.id for each, _ in tx.lessons.nearest(text, project, MOST_IN_SCOPE)]
+    newest = [id for id, _ in tx.lessons.told_sizes(project)[:MOST_IN_SCOPE]]
+    chosen = list(dict.fromkeys((*told_now, *near, *newest)))[:MOST_IN_SCOPE]
+    found = [lesson for each in chosen if (lesson := tx.lessons.get(each)) is not None]
+    return tuple(sorted(found, key=lambda each: number_of(each.id)))
+
+
+def _said(vote: Feedback | None, run: Run | None, remark: str) -> str:
+    """Give what lessons are looked for by: the person's words, the prompt, the commands that failed."""
+    failed = [each.command for each in run.calls if each.is_error] if run else []
+    words = (remark, vote.user_comment if vote else "", run.prompt if run else "", *failed)
+    return "\n".join(word for word in words if word)[:_SOUGHT_CHARS]

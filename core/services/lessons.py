@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from core.errors import Invalid, Refused
 from core.model.feedback import Feedback, Vote
 from core.model.ids import FeedbackId
-from core.model.lesson import Domain, Lesson, Revision, Scope
+from core.model.lesson import Choice, Domain, Lesson, Revision, Scope
 from core.rules import approval
 from core.services import counting
 from core.services.changes import By, Draft, change, create, is_newest, need, take_back
 from core.services.wording import reason, typed
 from core.tables import CoreTx
+
+PAGE = 8  # lessons a page (product.md 1.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,15 @@ def listing(tx: CoreTx, filters: Filters) -> list[Lesson]:
     return sorted(found, key=lambda each: (scopes.index(each.scope), domains.index(each.domain)))
 
 
+def page(tx: CoreTx, choice: Choice, number: int, size: int = PAGE) -> tuple[list[Lesson], int]:
+    """Give that page of the lessons chosen, the first being 0, and how many pages there are.
+
+    In the order of `listing`; neither reads more than the page, however many lessons there are.
+    """
+    pages = -(-tx.lessons.count(choice) // size)
+    return tx.lessons.page(choice, size, max(number, 0) * size), pages
+
+
 def card(tx: CoreTx, id: str) -> Card:
     """Give a lesson with its history and the votes behind it. Raises NotFound."""
     lesson = need(tx, id)
@@ -70,10 +81,9 @@ def equal(
 
     Only one that whoever would be told the rule is told already (learning.md 3.4, scope is strict).
     """
-    wanted = approval.folded(rule)
-    for lesson in tx.lessons.active(project):
-        is_other = lesson.id != but and approval.is_same_place(lesson, scope, project, domain)
-        if is_other and approval.folded(lesson.rule) == wanted:
+    for lesson in tx.lessons.saying(approval.folded(rule)):
+        is_known = lesson.id != but and lesson.reaches(project)
+        if is_known and approval.is_same_place(lesson, scope, project, domain):
             return lesson
     return None
 
