@@ -120,9 +120,8 @@ def propose(project: str | None, is_json: bool) -> None:
 
     def change(tx: Tx) -> Proposal:
         finding = _read(tx, text, home)
-        return service.propose(
-            tx, finding, Basis(_key(finding, home), home), now, access.agent() or access.who()
-        )
+        who = access.agent() or access.who()
+        return service.propose(tx, finding, Basis(_key(finding, home), home), now, who, access.SURFACE)
 
     made = access.hand_in(change)
     if is_json:
