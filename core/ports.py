@@ -9,6 +9,7 @@ from core.events import Event
 from core.model.evidence import Evidence
 from core.model.proposal import Finding
 from core.tables import Tx
+from core.trace_tables import TraceTx
 
 T = TypeVar("T")
 
@@ -128,5 +129,23 @@ class Store(Protocol):
         ...
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
+        """Run `fn` on one consistent view; it cannot write."""
+        ...
+
+
+class TraceStore(Protocol):
+    """Where traces are counted: a file of its own, so that they never wait for, or spoil, what people do.
+
+    What a transaction wrote survives a crash of the process; the last moments may go with the power.
+    """
+
+    async def write(self, fn: Callable[[TraceTx], T]) -> T:
+        """Run `fn` in a transaction, in a thread of the store; an exception undoes all of it.
+
+        Raises StoreFull, StoreReadOnly, StoreError beside what `fn` raises.
+        """
+        ...
+
+    async def read(self, fn: Callable[[TraceTx], T]) -> T:
         """Run `fn` on one consistent view; it cannot write."""
         ...

@@ -100,6 +100,11 @@ class CoreSettings(BaseSettings):
         return self.home / "store.db"
 
     @property
+    def traces_path(self) -> Path:
+        """Give the file of the traces, which is less durable (reliability.md 2)."""
+        return self.home / "traces.db"
+
+    @property
     def context_folder(self) -> Path:
         """Give the folder of the ready-made context files (product.md 7)."""
         return self.home / "context"

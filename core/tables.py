@@ -11,6 +11,7 @@ from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId
 from core.model.lesson import Choice, Lesson, Revision
 from core.model.mail import Button, Incoming, Outgoing, Receipt
 from core.model.proposal import Analysis, Proposal
+from core.model.ruling import Ruling
 from core.model.run import Activity, Prompt, Run, Session, VotedRun
 
 
@@ -187,6 +188,27 @@ class RunTable(Protocol):
         ...
 
 
+class RulingTable(Protocol):
+    """What people decided about patterns (learning.md 5.3)."""
+
+    def get(self, project: str, tool: str, verb: str, error_class: str) -> Ruling | None: ...
+    def put(self, ruling: Ruling) -> None:
+        """Insert or replace the decision about that pattern."""
+        ...
+
+    def drop(self, ruling: Ruling) -> None:
+        """Take a decision back: the pattern is open again."""
+        ...
+
+    def of(self, project: str | None = None) -> list[Ruling]:
+        """Give the decisions that hold in a project (its own, global ones), or all; in their order."""
+        ...
+
+    def next_decision(self) -> int:
+        """Give the next number in the order of decisions, which lessons share."""
+        ...
+
+
 class SettingTable(Protocol):
     """Small named values that outlive a process."""
 
@@ -305,6 +327,8 @@ class CoreTx(Protocol):
     def runs(self) -> RunTable: ...
     @property
     def settings(self) -> SettingTable: ...
+    @property
+    def rulings(self) -> RulingTable: ...
 
 
 class Tx(CoreTx, Protocol):

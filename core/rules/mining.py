@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from core.model.ruling import Decision
 from core.model.trace import ErrorClass, Trace
 from core.rules.recovery import Recovery
 
@@ -23,13 +24,6 @@ class State(StrEnum):
     REJECTED = "rejected"
     RESOLVED = "resolved"
     REGRESSION = "regression"
-
-
-class Decision(StrEnum):
-    """What a person decided about a pattern; none yet is None."""
-
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ class Pattern:
     """A failure that recurs: a record of fixed size that a store keeps; times are seconds since the epoch.
 
     `runs` and `sessions` count different ones with a failure; `decided_ts` is when a person decided,
-    `regressed_ts` the first failure after a quiet that had made it resolved.
+    `regressed_ts` the first failure after a quiet that had made it resolved. `agent` made the newest failure.
     """
 
     key: PatternKey
@@ -104,6 +98,7 @@ class Pattern:
     decided_ts: float | None = None
     regressed_ts: float | None = None
     note: str | None = None
+    agent: str = ""
 
 
 def observe(pattern: Pattern | None, failure: Trace, *, is_new_run: bool, is_new_session: bool) -> Pattern:
@@ -121,6 +116,7 @@ def observe(pattern: Pattern | None, failure: Trace, *, is_new_run: bool, is_new
         last_cmd=failure.cmd if is_newest else pattern.last_cmd,
         last_error=failure.snippet if is_newest else pattern.last_error,
         regressed_ts=_regressed_ts(pattern, failure.ts),
+        agent=failure.agent if is_newest else pattern.agent,
     )
 
 

@@ -11,6 +11,7 @@ from core.model.proposal import Analysis, Proposal, State
 from core.model.run import Activity, Prompt, PromptState, Run, RunState, Session, VotedRun
 from core.store.memory_lessons import MemoryLessons
 from core.store.memory_mail import MemoryButtons, MemoryInbox, MemoryOutbox, Table
+from core.store.memory_rulings import MemoryRulings
 from core.tables import Tx
 
 T = TypeVar("T")
@@ -227,6 +228,7 @@ class MemoryTx:
         self.lessons = MemoryLessons()
         self.proposals = MemoryProposals()
         self.settings = MemorySettings()
+        self.rulings = MemoryRulings(self.lessons.next_decision)
         self.inbox = MemoryInbox()
         self.outbox = MemoryOutbox()
         self.buttons = MemoryButtons()
@@ -237,6 +239,7 @@ class MemoryTx:
         for name, table in vars(self).items():
             setattr(twin, name, table.copy())
         twin.feedback.beside(twin.runs)
+        twin.rulings.beside(twin.lessons.next_decision)
         return twin
 
 

@@ -16,8 +16,9 @@ Value = str | int | float | None
 
 @cache
 def queries() -> dict[str, str]:
-    """Read the named queries: a line `-- name: x` opens each."""
-    text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
+    """Read the named queries of every file: a line `-- name: x` opens each."""
+    files = sorted(Path(__file__).parent.glob("*.sql"))
+    text = "".join(path.read_text(encoding="utf-8") + "\n" for path in files)
     parts = text.split("-- name: ")[1:]
     return {part.split("\n", 1)[0].strip(): part.split("\n", 1)[1].strip().rstrip(";") for part in parts}
 

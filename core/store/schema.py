@@ -3,8 +3,10 @@
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from core.errors import StoreCorrupt, StoreNewer, StoreReadOnly, StoreUnsuitable
 from core.rules.approval import folded
@@ -15,20 +17,41 @@ _HEADER = b"SQLite format 3\x00"
 _NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph"})
 
 
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What tells the two files apart: the folder of their migrations, their mark, and how durable they are.
+
+    `FULL`: what people did and what is owed. `NORMAL`: traces; the last moments may go with the power
+    (reliability.md 2), and ranges are written at once, so the cache is larger.
+    """
+
+    folder: str
+    application_id: int
+    synchronous: Literal["FULL", "NORMAL"]
+    cache_kib: int = 2_000
+
+
+MAIN = Schema("migrations", APPLICATION_ID, "FULL")
+TRACES = Schema("trace_migrations", 0x41497472, "NORMAL", 32_000)  # "AItr"
+
+
 @cache
-def migrations() -> tuple[str, ...]:
+def migrations(schema: Schema = MAIN) -> tuple[str, ...]:
     """Read the numbered migrations in order; the store's version is how many there are."""
-    folder = Path(__file__).with_name("migrations")
+    folder = Path(__file__).with_name(schema.folder)
     return tuple(path.read_text(encoding="utf-8") for path in sorted(folder.glob("[0-9]*.sql")))
 
 
-def connect(path: Path, *, is_writer: bool, is_checkpointer: bool = False) -> sqlite3.Connection:
+def connect(
+    path: Path, *, is_writer: bool, is_checkpointer: bool = False, schema: Schema = MAIN
+) -> sqlite3.Connection:
     """Connect with every setting the store relies on. Runs in the connection's own thread."""
     connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     for pragma in (
         "journal_mode=WAL",
-        "synchronous=FULL",
+        f"synchronous={schema.synchronous}",
+        f"cache_size=-{schema.cache_kib}",
         "busy_timeout=10000",
         "foreign_keys=ON",
         "trusted_schema=OFF",
@@ -43,14 +66,14 @@ def connect(path: Path, *, is_writer: bool, is_checkpointer: bool = False) -> sq
     return connection
 
 
-def prepare(path: Path) -> None:
+def prepare(path: Path, schema: Schema = MAIN) -> None:
     """Create, check or migrate the file so that it can be used.
 
     Called with the store's lock held. Raises StoreCorrupt, StoreNewer, StoreReadOnly, StoreUnsuitable.
     """
     _refuse_network(path)
     if not path.exists():
-        _create(path)
+        _create(path, schema)
         return
     with path.open("rb") as file:
         header = file.read(100)
@@ -58,34 +81,36 @@ def prepare(path: Path) -> None:
         raise StoreCorrupt("store.corrupt", path=path)  # a length of zero opens as an empty database
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
         raise StoreReadOnly("store.read_only", path=path)
-    _check(path)
+    _check(path, schema)
 
 
-def _create(path: Path) -> None:
+def _create(path: Path, schema: Schema) -> None:
     """Build the file aside and move it into place: a half-made store never has the store's name."""
     aside = path.with_name(path.name + ".new")
     for leftover in (aside, aside.with_name(aside.name + "-wal"), aside.with_name(aside.name + "-shm")):
         leftover.unlink(missing_ok=True)
     with closing(sqlite3.connect(aside, isolation_level=None)) as connection:
-        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        _migrate(connection, 0)
+        connection.execute(f"PRAGMA application_id={schema.application_id}")
+        _migrate(connection, schema, 0)
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
     aside.chmod(0o600)
     aside.rename(path)
 
 
-def _check(path: Path) -> None:
+def _check(path: Path, schema: Schema) -> None:
     try:
         with closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if owner != APPLICATION_ID:
+            if owner != schema.application_id:
                 raise StoreUnsuitable("store.not_ours", path=path)
-            if version > len(migrations()):
-                raise StoreNewer("store.newer", path=path, found=version, known=len(migrations()))
-            if version < len(migrations()):
-                _back_up(connection, path.with_name(f"{path.stem}.before-{len(migrations())}{path.suffix}"))
-                _migrate(connection, version)
+            if version > len(migrations(schema)):
+                raise StoreNewer("store.newer", path=path, found=version, known=len(migrations(schema)))
+            if version < len(migrations(schema)):
+                _back_up(
+                    connection, path.with_name(f"{path.stem}.before-{len(migrations(schema))}{path.suffix}")
+                )
+                _migrate(connection, schema, version)
     except sqlite3.DatabaseError as error:
         raise StoreCorrupt("store.corrupt", path=path) from error
 
@@ -96,11 +121,11 @@ def _back_up(connection: sqlite3.Connection, target: Path) -> None:
     target.chmod(0o600)
 
 
-def _migrate(connection: sqlite3.Connection, version: int) -> None:
+def _migrate(connection: sqlite3.Connection, schema: Schema, version: int) -> None:
     """Apply what is missing, each step in one transaction with its record."""
     connection.create_function("folded", 1, folded, deterministic=True)
     connection.create_function("terms", 1, lambda rule: " ".join(terms(rule)), deterministic=True)
-    for number, script in enumerate(migrations()[version:], version + 1):
+    for number, script in enumerate(migrations(schema)[version:], version + 1):
         connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version={number};\nCOMMIT;")
 
 

@@ -1,34 +1,17 @@
-"""The store in SQLite: one writer, one function a transaction, commits shared by all who wait.
+"""The store of what people do and decide: its tables in SQL, in one file (reliability.md 2)."""
 
-Several processes may use one file. Each takes `flock` on a side file around its transactions (BEGIN IMMEDIATE
-alone starves, reliability.md 2); since checkpoints happen inside commits, they are serialised by it too.
-"""
-
-import asyncio
-import errno
-import fcntl
-import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar, cast
 
-import aiosqlite
-
-from core.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from core.store.database import Database, open_database
 from core.store.lessons import SqlLessons
 from core.store.mail import SqlButtons, SqlInbox, SqlOutbox
-from core.store.schema import connect, prepare
+from core.store.rulings import SqlRulings
+from core.store.schema import MAIN
 from core.store.tables import SqlFeedback, SqlProposals, SqlRuns, SqlSettings
 from core.tables import Tx
-
-T = TypeVar("T")
-Job = tuple[Callable[[Tx], object], asyncio.Future[object]]
-Result = tuple[object, BaseException | None]
-
-MAX_GROUP = 64  # transactions that share one commit
 
 
 class SqlTx:
@@ -40,154 +23,21 @@ class SqlTx:
         self.proposals = SqlProposals(connection)
         self.runs = SqlRuns(connection)
         self.settings = SqlSettings(connection)
+        self.rulings = SqlRulings(connection)
         self.inbox = SqlInbox(connection)
         self.outbox = SqlOutbox(connection)
         self.buttons = SqlButtons(connection)
 
 
-class _Connection(aiosqlite.Connection):
-    """An aiosqlite connection that can run a whole function in its thread: one hop a transaction."""
-
-    async def run(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        result: T = await self._execute(fn, self._conn)  # type: ignore[no-untyped-call]  # aiosqlite's own
-        return result
-
-
-class SqliteStore:
-    """See `core.ports.Store`."""
-
-    def __init__(self, writer: _Connection, reader: _Connection, lock_fd: int, path: Path) -> None:
-        self.path = path
-        self._writer, self._reader, self._lock_fd = writer, reader, lock_fd
-        self._waiting: list[Job] = []
-        self._drainer: asyncio.Task[None] | None = None
-
-    async def write(self, fn: Callable[[Tx], T]) -> T:
-        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(_retrieve)
-        self._waiting.append((fn, future))
-        if self._drainer is None or self._drainer.done():
-            self._drainer = asyncio.create_task(self._drain(), name="store writer")
-        return cast(T, await asyncio.shield(future))
-
-    async def read(self, fn: Callable[[Tx], T]) -> T:
-        return await self._reader.run(partial(_look, fn))
-
-    async def _drain(self) -> None:
-        while self._waiting:
-            jobs, self._waiting = self._waiting[:MAX_GROUP], self._waiting[MAX_GROUP:]
-            results = await self._writer.run(partial(_commit, self._lock_fd, [fn for fn, _ in jobs]))
-            for (_, future), (value, error) in zip(jobs, results, strict=True):
-                if error is not None:
-                    future.set_exception(error)
-                else:
-                    future.set_result(value)
-
-    async def settle(self) -> None:
-        """Wait until everything handed in is written."""
-        while self._drainer is not None and not self._drainer.done():
-            await asyncio.shield(self._drainer)
-
-
-def _retrieve(future: asyncio.Future[object]) -> None:
-    """Look at the outcome even if who asked for it is gone, so that asyncio does not complain."""
-    if not future.cancelled():
-        future.exception()
-
-
-@contextmanager
-def _locked(fd: int) -> Iterator[None]:
-    fcntl.flock(fd, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(fd, fcntl.LOCK_UN)
-
-
-def _look(fn: Callable[[Tx], T], connection: sqlite3.Connection) -> T:
-    try:
-        connection.execute("BEGIN")
-        try:
-            return fn(SqlTx(connection))
-        finally:
-            connection.execute("ROLLBACK")
-    except sqlite3.DatabaseError as error:
-        raise _told(error) from error
-
-
-def _commit(fd: int, fns: list[Callable[[Tx], object]], connection: sqlite3.Connection) -> list[Result]:
-    """Run each function in its own savepoint and commit once; a failed commit fails all of them."""
-    try:
-        with _locked(fd):
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                tx = SqlTx(connection)
-                results = [_attempt(fn, tx, connection) for fn in fns]
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-    except (sqlite3.Error, OSError) as error:
-        return [(None, _told(error))] * len(fns)
-    return results
-
-
-def _attempt(fn: Callable[[Tx], object], tx: Tx, connection: sqlite3.Connection) -> Result:
-    connection.execute("SAVEPOINT one")
-    try:
-        value = fn(tx)
-    except Exception as error:  # a border: whatever the use case raises goes back to who handed it in
-        if not connection.in_transaction:  # SQLite gave up the whole transaction: a full disk does that
-            raise
-        connection.execute("ROLLBACK TO one")
-        connection.execute("RELEASE one")
-        return None, _told(error) if isinstance(error, sqlite3.OperationalError) else error
-    connection.execute("RELEASE one")
-    return value, None
-
-
-def _told(error: Exception) -> StoreError:
-    """Say in our own terms what SQLite or the system refused."""
-    name = getattr(error, "sqlite_errorname", "")
-    if name.startswith("SQLITE_FULL") or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        return StoreFull("store.full")
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return StoreReadOnly("store.read_only", path="")
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return StoreCorrupt("store.corrupt", path="")
-    return StoreError("store.failed", reason=str(error))
-
-
-def _open_lock(path: Path) -> int:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise (StoreFull("store.full") if full else StoreReadOnly("store.read_only", path=path)) from error
+def _tables(connection: sqlite3.Connection) -> Tx:
+    return SqlTx(connection)
 
 
 @asynccontextmanager
-async def open_store(path: Path) -> AsyncIterator[SqliteStore]:
+async def open_store(path: Path) -> AsyncIterator[Database[Tx]]:
     """Open the store at that path, making or migrating it first.
 
     Raises StoreCorrupt, StoreNewer, StoreReadOnly, StoreFull, StoreUnsuitable.
     """
-    fd = _open_lock(path)
-    try:
-        try:
-            with _locked(fd):
-                prepare(path)
-        except (sqlite3.OperationalError, OSError) as error:
-            raise _told(error) from error
-        writer = _Connection(partial(connect, path, is_writer=True, is_checkpointer=True), 64)
-        reader = _Connection(partial(connect, path, is_writer=False), 64)
-        async with writer, reader:
-            store = SqliteStore(writer, reader, fd, path)
-            try:
-                yield store
-            finally:
-                await store.settle()
-    finally:
-        os.close(fd)
+    async with open_database(path, MAIN, _tables) as store:
+        yield store
