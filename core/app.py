@@ -16,7 +16,7 @@ from core.analysis.scripted import Scripted
 from core.clock import SystemClock, SystemIds
 from core.errors import AgentMissing, SettingsError
 from core.ports import AgentRunner, AgentSpec, Analyst, Clock, Ids, Store
-from core.settings import CoreSettings
+from core.settings import CoreSettings, beside_ours
 from core.store.sqlite import open_store
 
 PI = "pi"
@@ -33,6 +33,7 @@ class Core:
     agents: Mapping[str, AgentRunner]
     clock: Clock
     ids: Ids
+    environment: Mapping[str, str]
 
     @property
     def runner(self) -> AgentRunner:
@@ -44,7 +45,7 @@ class Core:
 
     def spec(self, project: Path) -> AgentSpec:
         """Say how the agent is started in that folder: an allow-listed environment, no session, no block."""
-        env = allowed_env(os.environ, self.settings.agent_env)
+        env = allowed_env(self.environment, self.settings.agent_env)
         return AgentSpec(command=self.settings.pi_command, cwd=project, env=env)
 
 
@@ -67,7 +68,8 @@ async def open_core(
         is_script = agents is None and settings.agent == SCRIPTED
         analyst = Scripted() if is_script else choose_analyst(settings, runners, ids)
     async with open_store(settings.store_path) as store:
-        yield Core(settings, store, analyst, runners, clock or SystemClock(), ids)
+        environment = {**beside_ours(settings.home), **os.environ}
+        yield Core(settings, store, analyst, runners, clock or SystemClock(), ids, environment)
 
 
 def shipped_agents() -> Mapping[str, AgentRunner]:

@@ -125,6 +125,15 @@ def load(kind: type[S], folder: Path | None = None) -> S:
         raise SettingsError("settings.unreadable", file=local, reason=error) from None
 
 
+def beside_ours(home: Path) -> dict[str, str]:
+    """Give the variables of `HOME/.env` that are none of ours: keys of model providers kept for the agent."""
+    try:
+        found = dotenv_values(home / ".env")
+    except (OSError, UnicodeDecodeError):
+        return {}  # `load` has said so
+    return {name: value for name, value in found.items() if value and not name.startswith(PREFIX)}
+
+
 def project_of(folder: Path) -> str:
     """Give the project of a folder: the real path of the nearest ancestor with `.git`, else its own."""
     real = folder.expanduser().resolve()

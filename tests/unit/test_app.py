@@ -69,3 +69,16 @@ async def test_the_agent_sees_none_of_our_secrets(tmp_path: Path, monkeypatch: p
 
     assert ("AUTO_IMPROVE_TELEGRAM_TOKEN" in spec.env, spec.env["MY_KEY"]) == (False, "x")
     assert (spec.command, spec.cwd) == (("node", "pi.js"), tmp_path)
+
+
+async def test_keys_kept_in_the_home_reach_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `setup` wrote for a service; the environment is stronger, our own variables never pass."""
+    lines = ("OPENAI_API_KEY=kept", "GROQ_API_KEY=old", "AUTO_IMPROVE_TELEGRAM_TOKEN=1:t", "OTHER=x")
+    (tmp_path / ".env").write_text("\n".join(lines))
+    monkeypatch.setenv("GROQ_API_KEY", "new")
+
+    async with open_core(settings(tmp_path)) as core:
+        env = core.spec(tmp_path).env
+
+    assert (env["OPENAI_API_KEY"], env["GROQ_API_KEY"]) == ("kept", "new")
+    assert {"OTHER", "AUTO_IMPROVE_TELEGRAM_TOKEN"} & set(env) == set()

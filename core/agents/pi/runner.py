@@ -6,6 +6,7 @@ from pathlib import Path
 
 from core.agents.pi.framing import LineSplitter, decode
 from core.agents.pi.protocol import PiProtocol
+from core.agents.pi.providers import NO_KEY
 from core.agents.pi.session import PiSession
 from core.agents.pi.version import Version, check_version
 from core.agents.process import spawn
@@ -66,7 +67,7 @@ class PiRunner:
         finally:
             await process.end(0.0)
         if ended is None:
-            raise AgentDied("agent.died", error=process.stderr_tail.rpartition("\n")[2])
+            raise AgentDied("agent.died", error=_cause(process.stderr_tail))
         if ended.outcome is not Outcome.DONE:
             raise AgentRefused("agent.refused", error=ended.error or ended.outcome.value)
         return ended.answer
@@ -111,6 +112,12 @@ class _Question:
                 if isinstance(event, Ended):
                     self.ended = event
                     self.over.set()
+
+
+def _cause(told: str) -> str:
+    """Give the line that says why Pi gave up: its advice about logging in comes after it."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    return next((line for line in lines if NO_KEY in line), lines[-1] if lines else "").rstrip(".")
 
 
 def _model(spec: AgentSpec) -> tuple[str, ...]:
