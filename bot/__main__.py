@@ -5,7 +5,7 @@ import sys
 from core.cli import border
 from core.cli.group import root
 
-COMMANDS = {"run": "bot.serve:run"}
+COMMANDS = {"demo": "bot.demo.command:demo", "run": "bot.serve:run"}
 FILTERS = {"reply": "bot.cli:reply"}
 
 

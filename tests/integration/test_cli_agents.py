@@ -25,6 +25,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 READS = {
     "context",
+    "demo",  # its lessons are of its own folder, decided in its page by whoever has the link
     "feedback list",
     "inspect domain",
     "inspect lesson",
