@@ -15,7 +15,7 @@ from telegram import Update
 
 from bot import chats, people
 from bot.callbacks import Callback, Kind, decode
-from bot.inbox import lane_of
+from bot.inbox import Raw, lane_of
 from bot.locales import say
 from bot.outbox import Message, post
 from bot.turn import Context, Desk, Reply
@@ -107,7 +107,7 @@ class Dispatcher:
         message, desk, routes = update.message, self._desk, self._routes
         if message is None or message.from_user is None:
             return
-        said = _said(update, message, desk)
+        said = _said(context.raw, message, desk)
         if message.text is not None:
             context.commit(lambda tx: _take(tx, desk, routes, said))
         elif message.effective_attachment or message.caption:  # a service message (a title) gets no answer
@@ -117,12 +117,12 @@ class Dispatcher:
         """Take an edited message: one that is still queued is replaced."""
         message, desk, routes = update.edited_message, self._desk, self._routes
         if message is not None and message.text is not None and message.from_user is not None:
-            said = _said(update, message, desk)
+            said = _said(context.raw, message, desk)
             context.commit(lambda tx: routes.edited(tx, desk, said))
 
     async def on_tap(self, update: Update, context: Context) -> None:
         """Take a tap: find what stands behind the button, and whether it stands there still."""
-        query, desk, routes, raw = update.callback_query, self._desk, self._routes, update.to_dict()
+        query, desk, routes, raw = update.callback_query, self._desk, self._routes, context.raw
         if query is None:
             return
         callback = decode(query.data or "")
@@ -207,13 +207,13 @@ def _decline(tx: Tx, said: Said) -> None:
     )
 
 
-def _said(update: Update, message: TelegramMessage, desk: Desk) -> Said:
-    user, raw = message.from_user, message.to_dict()
+def _said(raw: Raw, message: TelegramMessage, desk: Desk) -> Said:
+    user, written = message.from_user, raw.get("message") or raw["edited_message"]
     assert user is not None, "an allowed message has a sender"
-    text = as_markdown(message.text or "", raw.get("entities", ()))
+    text = as_markdown(message.text or "", written.get("entities", ()))
     replied = message.reply_to_message
     return Said(
-        lane=lane_of(update.to_dict()),
+        lane=lane_of(raw),
         user=str(user.id),
         name=user.first_name or "",
         language=desk.settings.speak(user.language_code),

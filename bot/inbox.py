@@ -25,16 +25,23 @@ KEPT_S = 2 * 86_400.0  # Telegram keeps an update for 24 h, and its ids may rest
 
 _IN_CHAT = ("message", "edited_message", "message_reaction", "my_chat_member")
 _MIN_PAUSE_S, _MAX_PAUSE_S = 0.5, 30.0
+_MAX_ID = 2**62  # what the store can hold, and more than Telegram will ever count to
 
 Raw = dict[str, Any]
 OnFull = Callable[[Raw], Awaitable[None]]
 
 
+def part(raw: Raw, name: str) -> Raw:
+    """Give an object inside a raw one; an empty one where there is none, whatever else stands there."""
+    found = raw.get(name)
+    return found if isinstance(found, dict) else {}
+
+
 def lane_of(raw: Raw) -> str:
     """Give the chat, and the topic where it is one, that an update belongs to; "0" for none."""
-    query = raw.get("callback_query") or {}
-    message: Raw = query.get("message") or next((raw[name] for name in _IN_CHAT if raw.get(name)), {})
-    chat = (message.get("chat") or {}).get("id", 0)
+    in_chat = (part(raw, name) for name in _IN_CHAT)
+    message = part(part(raw, "callback_query"), "message") or next((found for found in in_chat if found), {})
+    chat = part(message, "chat").get("id", 0)
     topic = message.get("message_thread_id") if message.get("is_topic_message") else None
     return f"{chat}/{topic}" if topic else f"{chat}"
 
@@ -43,10 +50,15 @@ def keep(tx: Tx, updates: list[Raw], now: float) -> list[Incoming]:
     """Store updates; give those that are new, in their order."""
     new = []
     for raw in updates:
-        incoming = Incoming(int(raw["update_id"]), lane_of(raw), json.dumps(raw, ensure_ascii=False), 0, now)
+        # Escaped: a lone surrogate is no text for the store.
+        incoming = Incoming(int(raw["update_id"]), lane_of(raw), json.dumps(raw), 0, now)
         if tx.inbox.add(incoming.id, incoming.lane, incoming.raw, now):
             new.append(incoming)
     return new
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value <= _MAX_ID
 
 
 class Poller:
@@ -74,7 +86,7 @@ class Poller:
                 updates = await self._fetch()
                 self._probe("poll.fetched")
                 await self._store_all(updates)
-            except (TelegramError, StoreError) as error:
+            except Exception as error:  # noqa: BLE001 -- the border of receiving: nothing may end it (P5, P6)
                 self.is_deaf_since = self.is_deaf_since or self._clock.now()
                 pause = await self._back_off(error, pause)
             else:
@@ -87,7 +99,10 @@ class Poller:
         if self._offset is not None:
             params["offset"] = self._offset
         found = await self._api.call("getUpdates", params, read_timeout_s=POLL_TIMEOUT_S + 10)
-        return [raw for raw in found if isinstance(raw, dict) and isinstance(raw.get("update_id"), int)]
+        updates = [raw for raw in found if isinstance(raw, dict) and _is_id(raw.get("update_id"))]
+        if found and not updates:
+            raise TelegramError("no update has an id")  # asking again at once would be a hot loop
+        return updates
 
     async def _store_all(self, updates: list[Raw]) -> None:
         if not updates:
@@ -104,7 +119,7 @@ class Poller:
         for incoming in new:
             self._hand_on(incoming)
 
-    async def _back_off(self, error: TelegramError | StoreError, pause: float) -> float:
+    async def _back_off(self, error: Exception, pause: float) -> float:
         match error:
             case Conflict():
                 log.error("another program polls with this token: stop it, or take a token of your own")
@@ -112,7 +127,9 @@ class Poller:
                 log.error("Telegram does not know this token (right now)", error=str(error))
             case RetryAfter():
                 pause = max(pause, retry_after_s(error))
-            case _:
+            case TelegramError() | StoreError():
                 log.warning("cannot fetch updates", error=str(error), pause_s=pause)
+            case _:
+                log.error("receiving failed", pause_s=pause, exc_info=error)
         await asyncio.sleep(pause)
         return min(_MAX_PAUSE_S, pause * 2)

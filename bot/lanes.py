@@ -7,13 +7,14 @@ sender sends (reliability.md 1). Nothing here waits for an agent, so votes and `
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import structlog
 from telegram import Update
 
 from bot.api import TelegramError
-from bot.inbox import Raw, lane_of
+from bot.inbox import Raw, lane_of, part
 from bot.locales import say
 from bot.outbox import Message, post
 from bot.turn import App, Reply, Signal, begin
@@ -44,21 +45,27 @@ class Lanes:
         self._store, self._app, self._clock, self._probe, self._after = store, app, clock, probe, after
         self._queues: dict[str, asyncio.Queue[Incoming]] = {}
         self._group: asyncio.TaskGroup | None = None
+        self._early: list[Incoming] = []
+        self._answers: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Work until cancelled, beginning with what an earlier process did not finish."""
         async with asyncio.TaskGroup() as group:
+            waiting = await self._store.read(lambda tx: tx.inbox.waiting())
             self._group = group
-            for incoming in await self._store.read(lambda tx: tx.inbox.waiting()):
+            # What came meanwhile stands after what waited, and may be among it already: each once.
+            for incoming in {each.id: each for each in (*waiting, *self._early)}.values():
                 self.put(incoming)
             await asyncio.Event().wait()
 
     def put(self, incoming: Incoming) -> None:
         """Take a stored update in; the lane's task does it when its turn comes."""
+        if self._group is None:
+            self._early.append(incoming)
+            return
         queue = self._queues.get(incoming.lane)
         if queue is None:
             queue = self._queues[incoming.lane] = asyncio.Queue()
-            assert self._group is not None, "lanes are running"
             self._group.create_task(self._serve(incoming.lane, queue), name=f"lane {incoming.lane}")
         queue.put_nowait(incoming)
 
@@ -69,26 +76,37 @@ class Lanes:
 
     async def _finish(self, incoming: Incoming) -> None:
         """Bring one update to its end: done, or dead after three tries."""
-        pause, attempts = _PAUSE_S, incoming.attempts
-        while True:
-            try:
-                await self._take_turn(incoming)
-                return
-            except StoreError as error:  # not the update's fault: it waits until the store works again
-                log.error("cannot store what this update does", update=incoming.id, error=str(error))
-                if isinstance(error, StoreFull):
-                    await self.answer_full(json.loads(incoming.raw))
-            except Exception as error:  # noqa: BLE001 -- the border of all handlers (P2): retried, then dead
-                attempts += 1
-                if await self._fail(incoming, error, is_last=attempts >= MAX_ATTEMPTS):
-                    return
+        pause, left = _PAUSE_S, await self._try(incoming)
+        while left is not None:
             await asyncio.sleep(pause)
             pause = min(_MAX_PAUSE_S, pause * 2)
+            left = await self._try(left)
+
+    async def _try(self, incoming: Incoming) -> Incoming | None:
+        """Take the update's turn once; give it back, its failures counted, when it needs another."""
+        try:
+            return await self._attempt(incoming)
+        except StoreError as error:  # not the update's fault: it waits until the store works again
+            log.error("cannot store what this update does", update=incoming.id, error=str(error))
+            if isinstance(error, StoreFull):
+                await self.answer_full(json.loads(incoming.raw))
+            return incoming
+
+    async def _attempt(self, incoming: Incoming) -> Incoming | None:
+        try:
+            await self._take_turn(incoming)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- the border of all handlers (P2): retried, then dead
+            counted = replace(incoming, attempts=incoming.attempts + 1)
+            is_end = await self._fail(counted, error, is_last=counted.attempts >= MAX_ATTEMPTS)
+            return None if is_end else counted
+        return None
 
     async def _take_turn(self, incoming: Incoming) -> None:
         raw: Raw = json.loads(incoming.raw)
-        update = Update.de_json(raw, self._app.bot)
-        turn = begin()
+        update = Update.de_json(_lean(raw), self._app.bot)
+        turn = begin(raw)
         await self._app.process_update(update)
         if turn.error is not None:
             raise turn.error
@@ -98,8 +116,10 @@ class Lanes:
 
     async def _follow_up(self, lane: str, raw: Raw, reply: Reply) -> None:
         self._probe("lane.committed")
-        if query := raw.get("callback_query"):
-            asyncio.create_task(self._answer(query["id"], reply.toast, is_alert=reply.is_alert))  # noqa: RUF006 -- best effort by design
+        if "callback_query" in raw:
+            answer = asyncio.create_task(self._answer(raw, reply.toast, is_alert=reply.is_alert))
+            self._answers.add(answer)  # the loop itself would let go of it
+            answer.add_done_callback(self._answers.discard)
         self._after(lane, reply.signals)
 
     async def _fail(self, incoming: Incoming, error: Exception, *, is_last: bool) -> bool:
@@ -114,16 +134,18 @@ class Lanes:
         log.error("update failed", update=incoming.id, is_last=is_last, exc_info=error)
         reason = f"{type(error).__name__}: {error}"[:300]
         await self._store.write(lambda tx: tx.inbox.fail(incoming.id, reason, is_dead=is_last))
-        if is_last and (query := raw.get("callback_query")):
-            await self._answer(query["id"], say("toast.failed", language_of(raw)), is_alert=True)
+        if is_last:
+            await self._answer(raw, say("toast.failed", language_of(raw)), is_alert=True)
         return is_last
 
     async def answer_full(self, raw: Raw) -> None:
         """Tell who tapped that nothing was stored: a full disk is said, not hidden."""
-        if query := raw.get("callback_query"):
-            await self._answer(query["id"], say("toast.full", language_of(raw)), is_alert=True)
+        await self._answer(raw, say("toast.full", language_of(raw)), is_alert=True)
 
-    async def _answer(self, query: str, text: str, *, is_alert: bool) -> None:
+    async def _answer(self, raw: Raw, text: str, *, is_alert: bool) -> None:
+        query = part(raw, "callback_query").get("id")
+        if query is None:
+            return
         params: dict[str, Any] = {"callback_query_id": query}
         if text:
             params |= {"text": text[:200], "show_alert": is_alert}
@@ -131,6 +153,19 @@ class Lanes:
             await self._app.bot.call("answerCallbackQuery", params)
         except TelegramError as error:  # a stale tap cannot be answered (P12); what it did is stored
             log.debug("tap not answered", error=str(error))
+
+
+def _lean(raw: Raw) -> Raw:
+    """Reduce the message under a tap to what Telegram tells of one out of reach: chat and id.
+
+    Handlers read no more of it, and parsing it whole is most of what a tap costs.
+    """
+    query = part(raw, "callback_query")
+    message = part(query, "message")
+    if not message:
+        return raw
+    kept = {name: message[name] for name in ("chat", "message_id") if name in message}
+    return {**raw, "callback_query": {**query, "message": {**kept, "date": 0}}}
 
 
 def _conclude(tx: Tx, effect: Callable[[Tx], Reply | None] | None, id: int) -> Reply:
@@ -151,7 +186,7 @@ def _refuse(tx: Tx, incoming: Incoming, raw: Raw, text: str, now: float) -> Repl
 def language_of(raw: Raw) -> str:
     """Give the language of who sent an update: French or English."""
     for name in ("message", "edited_message", "callback_query"):
-        code = ((raw.get(name) or {}).get("from") or {}).get("language_code")
+        code = part(part(raw, name), "from").get("language_code")
         if code:
             return "fr" if str(code).lower().startswith("fr") else "en"
     return "en"

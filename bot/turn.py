@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from telegram.ext import Application, CallbackContext, JobQueue
 
@@ -82,8 +82,9 @@ Effect = Callable[[Tx], Reply | None]
 
 @dataclass(slots=True)
 class Turn:
-    """What one update led to so far."""
+    """One update as it came, and what it led to so far."""
 
+    raw: dict[str, Any]
     effect: Effect | None = None
     error: BaseException | None = None
 
@@ -91,9 +92,9 @@ class Turn:
 _turn: ContextVar[Turn] = ContextVar("turn")
 
 
-def begin() -> Turn:
+def begin(raw: dict[str, Any]) -> Turn:
     """Open the turn that handlers of this task write into."""
-    turn = Turn()
+    turn = Turn(raw)
     _turn.set(turn)
     return turn
 
@@ -112,6 +113,11 @@ class Desk:
 
 class Context(CallbackContext[Api, dict[object, object], dict[object, object], dict[object, object]]):
     """The context of our handlers."""
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """Give the update as it came; to turn the parsed one back costs more than all else a tap does."""
+        return _turn.get().raw
 
     def commit(self, effect: Effect) -> None:
         """Hand over the one thing this update does."""
