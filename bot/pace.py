@@ -15,8 +15,8 @@ EDIT_PAUSE_S = 1.0
 class Pace:
     """Keeps count of what left: 30 calls a second in all, 20 messages a minute in a group.
 
-    Stored calls wait only for these limits and for a 429; live ones (progress) also leave a second between
-    two of a chat. `now` is a steady clock in seconds.
+    Topics of a group share its limits. Stored calls wait only for these limits and for a 429; live ones
+    (progress) also leave a second between two of a chat. `now` is a steady clock in seconds.
     """
 
     def __init__(self, now: Now, sleep: Sleep = asyncio.sleep) -> None:
@@ -28,12 +28,12 @@ class Pace:
 
     def pause(self, lane: str) -> float:
         """Give how many seconds a live call of that lane has to wait still."""
-        ready = max(self._last.get(lane, -EDIT_PAUSE_S) + EDIT_PAUSE_S, self._ready(lane))
+        ready = max(self._last.get(_chat(lane), -EDIT_PAUSE_S) + EDIT_PAUSE_S, self._ready(lane))
         return max(0.0, ready - self._now())
 
     def hold(self, lane: str, wait_s: float) -> None:
         """Let nothing of that lane leave for so long: Telegram asked for it."""
-        self._held[lane] = self._now() + wait_s
+        self._held[_chat(lane)] = self._now() + wait_s
 
     async def enter(self, lane: str) -> None:
         """Wait until a call of that lane may leave, and count it."""
@@ -41,16 +41,20 @@ class Pace:
             await self._sleep(wait)
         now = self._now()
         self._all.append(now)
-        self._last[lane] = now
+        self._last[_chat(lane)] = now
         if lane.startswith("-"):
-            self._group.setdefault(lane, deque(maxlen=GROUP_PER_MINUTE)).append(now)
+            self._group.setdefault(_chat(lane), deque(maxlen=GROUP_PER_MINUTE)).append(now)
 
     def _ready(self, lane: str) -> float:
         """Give the time at which the next call of that lane is within every limit."""
-        ready = self._held.get(lane, 0.0)
+        ready = self._held.get(_chat(lane), 0.0)
         if len(self._all) == PER_SECOND:
             ready = max(ready, self._all[0] + 1.0)
-        recent = self._group.get(lane)
+        recent = self._group.get(_chat(lane))
         if recent is not None and len(recent) == GROUP_PER_MINUTE:
             ready = max(ready, recent[0] + 60.0)
         return ready
+
+
+def _chat(lane: str) -> str:
+    return lane.partition("/")[0]
