@@ -6,6 +6,7 @@ outcome and is repeated once at most, visibly. Edits, deletions and reactions ma
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,7 @@ from bot.patience import insist
 from core.errors import StoreError
 from core.model.mail import MailState, Outgoing, Receipt
 from core.ports import Clock, Probe, Store
+from core.services import runs
 from core.tables import Tx
 
 log = structlog.get_logger()
@@ -57,6 +59,7 @@ class Sender:
         self._store, self._api, self._clock, self._probe, self._pace = store, api, clock, probe, pace
         self._wakes: dict[str, asyncio.Event] = {}
         self._live: dict[str, dict[str, Live]] = {}
+        self._failures: Counter[str] = Counter()  # in a row, by lane
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -158,6 +161,7 @@ class Sender:
         except TelegramError as error:
             return await self._refused(row, body, error)
         self._probe("send.after")
+        self._failures.pop(row.lane, None)
         await self._write(lambda tx: _record(tx, row, body, result))
         self._probe("send.recorded")
         return False
@@ -189,7 +193,8 @@ class Sender:
         await self._delay(row, body, wait_s, "429")
 
     async def _later(self, row: Outgoing, body: dict[str, Any], error: TelegramError) -> None:
-        pause = min(_MAX_PAUSE_S, 0.5 * 2 ** min(row.attempts, 6))
+        pause = min(_MAX_PAUSE_S, 0.5 * 2 ** min(self._failures[row.lane], 6))
+        self._failures[row.lane] += 1
         log.warning("send failed, trying again", lane=row.lane, pause_s=pause, error=str(error))
         if is_unknown(error) and body["method"] in _ONCE:
             await asyncio.sleep(pause)  # stays marked: the next look sees an unknown outcome
@@ -280,7 +285,7 @@ def _close(tx: Tx, lane: str) -> None:
     tx.outbox.drop(lane)
     session = tx.runs.current_session(lane)
     if session is not None:
-        tx.runs.put_session(replace(session, is_paused=True))
+        runs.clear(tx, session.id)
 
 
 def _plainer(body: dict[str, Any], reason: str) -> dict[str, Any] | None:
@@ -297,7 +302,8 @@ def _plainer(body: dict[str, Any], reason: str) -> dict[str, Any] | None:
 def _marked(body: dict[str, Any]) -> dict[str, Any]:
     """Mark a message that may arrive twice."""
     params = dict(body["params"])
-    text = params.get("text", "")
-    if text and len(text.encode("utf-16-le")) // 2 + len(_REPEAT_MARK) <= _MAX_TEXT_UNITS:
-        params["text"] = text + _REPEAT_MARK
+    name = "text" if "text" in params else "caption"
+    text = params.get(name, "")
+    if len(text.encode("utf-16-le")) // 2 + len(_REPEAT_MARK) <= _MAX_TEXT_UNITS:
+        params[name] = (text + _REPEAT_MARK).lstrip()
     return {**body, "params": params, "is_repeat": True}
