@@ -2,22 +2,18 @@
 
 import asyncio
 import contextlib
-import fcntl
-import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 import structlog
-from telegram.error import InvalidToken, NetworkError
+from telegram.error import InvalidToken
 
 from bot import people
 from bot.api import Api, TelegramError, make_api
 from bot.app import menu, open_bot
+from bot.lock import only_one as only_one  # also for who runs this bot otherwise
 from bot.logs import configure
 from bot.pairing import pair
 from bot.settings import BotSettings
@@ -111,7 +107,7 @@ async def _until_known(api: Api, stop: asyncio.Event) -> str | None:
             return api.username
         except InvalidToken as error:
             log.error("Telegram does not know this token: check it, or take a new one", error=str(error))
-        except NetworkError as error:
+        except TelegramError as error:  # a 429 or a 409 too
             log.warning("cannot reach Telegram", error=str(error), pause_s=pause)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(pause):
@@ -127,22 +123,6 @@ async def _publish_menu(api: Api) -> None:
         await api.call("setMyCommands", {"commands": menu("fr"), "language_code": "fr"})
     except TelegramError as error:
         log.warning("menu not published", error=str(error))
-
-
-@contextmanager
-def only_one(home: Path, token: str) -> Iterator[None]:
-    """Hold the lock of this bot: two of them would each get half of the messages (P8)."""
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    bot_id = token.partition(":")[0]
-    descriptor = os.open(home / f"bot-{bot_id}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SettingsError("settings.already_running", home=home) from None
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def protect() -> None:
