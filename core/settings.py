@@ -109,6 +109,16 @@ class CoreSettings(BaseSettings):
         """Give the folder of the ready-made context files (product.md 7)."""
         return self.home / "context"
 
+    @property
+    def mirror_folder(self) -> Path:
+        """Give the folder of the exchange files that are kept up to date (learning.md 9)."""
+        return self.home / "mirror"
+
+    @property
+    def backup_folder(self) -> Path:
+        """Give the folder of the daily backups."""
+        return self.home / "backups"
+
 
 S = TypeVar("S", bound=CoreSettings)
 
@@ -117,7 +127,7 @@ def load(kind: type[S], folder: Path | None = None) -> S:
     """Read the settings; `folder` stands for the working directory. Raises SettingsError, one line."""
     local = (folder or Path.cwd()) / ".env"
     try:
-        files = (_home(local) / ".env", local)  # a later file wins
+        files = (home_folder(local.parent) / ".env", local)  # a later file wins
         return kind(_env_file=files)  # type: ignore[call-arg]  # an argument of BaseSettings, unknown to mypy
     except ValidationError as error:
         raise _clear(kind, error) from None
@@ -156,9 +166,10 @@ def example(kind: type[CoreSettings]) -> str:
     return "\n".join(lines)
 
 
-def _home(local: Path) -> Path:
+def home_folder(folder: Path) -> Path:
+    """Give HOME, as the environment or the `.env` of that folder sets it."""
     name = PREFIX + "HOME"
-    return Path(os.environ.get(name) or dotenv_values(local).get(name) or DEFAULT_HOME).expanduser()
+    return Path(os.environ.get(name) or dotenv_values(folder / ".env").get(name) or DEFAULT_HOME).expanduser()
 
 
 def _shown(field: FieldInfo) -> str:

@@ -114,6 +114,10 @@ class LessonTable(Protocol):
         """
         ...
 
+    def projects(self) -> list[str]:
+        """Give the projects that have active lessons of their own."""
+        ...
+
     def on_demand(self) -> list[Lesson]:
         """Give the active lessons of scope `domain`, in id order."""
         ...

@@ -68,7 +68,7 @@ def create(tx: CoreTx, draft: Draft, by: By, why: str = "") -> Lesson:
         decided=tx.lessons.next_decision(),
         updated=iso(by.now),
     )
-    _write(tx, lesson, by, why)
+    record(tx, lesson, by, why)
     log(tx, by, "add", lesson.id, why)
     return lesson
 
@@ -77,13 +77,14 @@ def change(tx: CoreTx, lesson: Lesson, by: By, verb: str, why: str = "") -> Less
     """Store what a person decided about a lesson as its next revision."""
     decided = tx.lessons.next_decision()
     changed = replace(lesson, decided=decided, revision=lesson.revision + 1, updated=iso(by.now))
-    _write(tx, changed, by, why)
+    record(tx, changed, by, why)
     log(tx, by, verb, changed.id, why)
     _carry_on(tx, changed, by)
     return changed
 
 
-def _write(tx: CoreTx, lesson: Lesson, by: By, why: str) -> None:
+def record(tx: CoreTx, lesson: Lesson, by: By, why: str) -> None:
+    """Store a lesson as it is now, and that wording in its history."""
     tx.lessons.put(lesson)
     tx.lessons.record(
         Revision(
@@ -147,7 +148,7 @@ def take_back(tx: CoreTx, lesson: Lesson, by: By, why: str) -> Lesson:
     counting.part(tx, lesson)
     back = _before(need(tx, lesson.id), standing)
     back = replace(back, revision=lesson.revision + 1, updated=iso(by.now), merged_into=None)
-    _write(tx, back, by, _UNDO + why)
+    record(tx, back, by, _UNDO + why)
     log(tx, by, "undo", lesson.id, why)
     _carry_on(tx, back, by)
     return back

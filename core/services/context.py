@@ -1,13 +1,15 @@
 """What an agent is told next, and the files it reads it from (learning.md 6, product.md 7)."""
 
 import os
+import re
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from core.model.ids import LessonId
-from core.model.lesson import Domain
+from core.model.lesson import Domain, project_hash
 from core.rules import context as rules
 from core.rules.context import Block, Budgets
 from core.settings import CoreSettings
@@ -79,17 +81,46 @@ def domain_files(tx: CoreTx, language: str, *, lesson_chars: int = Budgets().les
     }
 
 
-def write_file(path: Path, text: str) -> bool:
+def ready_files(tx: CoreTx, settings: CoreSettings) -> dict[str, str]:
+    """Give every file that agents read beside a run of ours, by name (product.md 7).
+
+    One for each project that has lessons of its own, one for all others, one for each domain.
+    """
+    homes = [(f"{project_hash(each)}.md", each) for each in tx.lessons.projects()]
+    blocks = {name: current(tx, project, settings).text for name, project in homes}
+    domains = domain_files(tx, language(tx), lesson_chars=settings.max_lesson_chars)
+    return {"global.md": current(tx, None, settings).text, **domains, **blocks}
+
+
+def write_ready_files(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Bring the folder up to date, each file at once; give the names that changed. Raises OSError.
+
+    A project that no longer has lessons of its own reads the file for all; other files are left alone.
+    """
+    changed = [name for name, text in files.items() if write_file(folder / name, text)]
+    stale = [each for each in _projects_files(folder) if each.name not in files]
+    for each in stale:
+        each.unlink(missing_ok=True)
+    return [*changed, *(each.name for each in stale)]
+
+
+def _projects_files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [each for each in folder.iterdir() if re.fullmatch(r"[0-9a-f]{8}\.md", each.name)]
+
+
+def write_file(path: Path, text: str, *, is_empty_kept: bool = False) -> bool:
     """Put a text in place of a file at once, readers see the old or the new; say whether it changed.
 
-    An unchanged file is not touched, an empty text makes no new one. Raises OSError.
+    An unchanged file is not touched; an empty text makes no new one unless it is kept. Raises OSError.
     """
     data = text.encode()
     try:
         if path.read_bytes() == data:
             return False
     except FileNotFoundError:
-        if not data:
+        if not data and not is_empty_kept:
             return False
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     _replace(path, data)

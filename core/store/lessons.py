@@ -78,6 +78,9 @@ class SqlLessons:
         rows = self._connection.execute(queries()["lesson_told_sizes"], {"project": project})
         return [(LessonId(row[0]), row[1]) for row in rows]
 
+    def projects(self) -> list[str]:
+        return [str(row[0]) for row in self._connection.execute(queries()["lesson_projects"])]
+
     def on_demand(self) -> list[Lesson]:
         return self._lessons.many("lesson_on_demand")
 

@@ -79,6 +79,9 @@ class MemoryLessons(Table):
         told.sort(key=lambda each: each.decided, reverse=True)
         return [(each.id, len(each.domain) + len(each.rule)) for each in told]
 
+    def projects(self) -> list[str]:
+        return sorted({each.project for each in self.all(active=True) if each.project is not None})
+
     def on_demand(self) -> list[Lesson]:
         return [each for each in self.all(active=True) if each.scope is Scope.DOMAIN]
 

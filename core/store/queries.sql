@@ -90,6 +90,9 @@ SELECT id, length(domain) + length(rule) FROM lesson
 WHERE active = 1 AND scope <> 'domain' AND (scope <> 'project' OR project = :project)
 ORDER BY decided DESC, number;
 
+-- name: lesson_projects
+SELECT DISTINCT project FROM lesson WHERE active = 1 AND scope = 'project' ORDER BY project;
+
 -- name: lesson_on_demand
 SELECT * FROM lesson WHERE active = 1 AND scope = 'domain' ORDER BY number;
 
