@@ -36,6 +36,7 @@ _SEEN = "announced"
 _ELSEWHERE = frozenset({"cli", "terminal", "mirror", "mcp"})
 _CHANGES = frozenset({"add", "edit", "enable", "disable", "scope", "domain", "merge", "restore", "import"})
 _PROPOSED = frozenset({"propose"})
+_DECIDED = frozenset({"approve", "reject", "edit", "scope", "domain", "separate", "undo"})
 
 
 class Announcer:
@@ -49,22 +50,21 @@ class Announcer:
         while True:
             try:
                 if await self._store.read(_has_news):
-                    lane = await self._store.write(self._announce)
-                    if lane is not None:
+                    for lane in await self._store.write(self._announce):
                         self._sender.wake(lane)
             except StoreError as error:  # said once a second by others already; it passes or they stop
                 log.warning("cannot look for changes", error=str(error))
             await asyncio.sleep(EVERY_S)
 
-    def _announce(self, tx: Tx) -> str | None:
-        """Tell of what is new; give the owner's chat where something was told."""
+    def _announce(self, tx: Tx) -> list[str]:
+        """Tell of what is new; give the chats in which something is to be sent."""
         news = tx.runs.activities(_seen(tx))
         if not news:
-            return None
+            return []
         tx.settings.put(_SEEN, str(news[-1].seq))
         owner = people.owner(tx, self._desk.settings)
         if owner is None:
-            return None
+            return []
         lane = str(owner)
         elsewhere = [each for each in news if each.surface in _ELSEWHERE]
         changes = [each for each in elsewhere if each.verb in _CHANGES and each.subject.startswith("l-")]
@@ -73,7 +73,9 @@ class Announcer:
         for each in elsewhere:
             if each.verb in _PROPOSED:
                 self._show_proposal(tx, lane, each)
-        return lane if elsewhere else None
+        for name in dict.fromkeys(each.subject for each in elsewhere if each.verb in _DECIDED):
+            self._refresh_card(tx, name)
+        return tx.outbox.lanes() if elsewhere else []
 
     def _tell(self, tx: Tx, lane: str, batch: Sequence[Activity]) -> None:
         language, now = chats.language_in(tx, lane), self._desk.clock.now()
@@ -98,6 +100,12 @@ class Announcer:
         proposal = tx.proposals.get(ProposalId(news.subject))
         if proposal is not None and proposal.state is State.PENDING:
             cards.show_or_refresh(tx, self._desk.ids, proposal, lane, self._desk.clock.now())
+
+    def _refresh_card(self, tx: Tx, name: str) -> None:
+        """Show on a proposal's card what was decided or changed elsewhere."""
+        proposal = tx.proposals.get(ProposalId(name))
+        if proposal is not None:
+            cards.refresh(tx, self._desk.ids, proposal, self._desk.clock.now())
 
 
 def _seen(tx: Tx) -> int:
