@@ -232,7 +232,7 @@ def _failures_section(failures: Sequence[Failure], heading: str, limits: Budgets
     candidates = [each for each in failures if each.is_candidate]
     newest_first = sorted(accepted, key=lambda each: -each.decided)
     room = limits.patterns_chars - _size((heading,))
-    lines = _fitting((*newest_first, *candidates), _failure_line, room, limits.patterns)
+    lines = _fitting((*newest_first, *candidates), failure_line, room, limits.patterns)
     waiting = tuple(each.id for each in accepted if each.id not in lines)
     told = tuple(each.id for each in (*accepted, *candidates) if each.id in lines)
     if not told:
@@ -240,7 +240,8 @@ def _failures_section(failures: Sequence[Failure], heading: str, limits: Budgets
     return _Section(_lined((heading, *(lines[each] for each in told))), told, waiting)
 
 
-def _failure_line(failure: Failure) -> str:
+def failure_line(failure: Failure) -> str:
+    """Give the line of a pattern, word for word as an agent is told it."""
     command = _item(failure.command)
     if failure.note and not failure.is_candidate:
         return f"- {command}: {one_line(failure.note)}"

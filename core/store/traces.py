@@ -54,8 +54,8 @@ class SqlTraces:
 def _columns(trace: Trace) -> _Columns:
     return (
         trace.ts, trace.session, trace.run, trace.turn, trace.project, trace.agent, trace.tool,
-        trace.is_error, trace.exit_code, int(trace.aborted), trace.file, trace.cmd, trace.verb, trace.error_class,
-        trace.snippet,
+        trace.is_error, trace.exit_code, int(trace.aborted), trace.file, trace.cmd, trace.verb,
+        trace.error_class, trace.snippet,
     )  # fmt: skip
 
 

@@ -1,0 +1,50 @@
+"""How a pattern is said: the command, the error, what worked (learning.md 6)."""
+
+from core.model.ruling import Ruling
+from core.rules.context import Failure, one_line
+from core.rules.error_classes import find_evidence
+from core.rules.mining import Pattern, PatternKey
+from core.rules.shell import parse
+
+
+def command_of(pattern: Pattern) -> str:
+    """Give the command as a person types it, without what stood around it; a tool's name where it is none."""
+    if not pattern.last_cmd:
+        return pattern.key.tool
+    read = parse(pattern.last_cmd, pattern.last_error)
+    meant = [one for one in read.segments if one.verb == pattern.key.verb]
+    chosen = read.chosen if read.chosen in meant else (meant[-1] if meant else read.chosen)
+    # A here-document is content, a cut one is not even that.
+    text = chosen.text if chosen else pattern.last_cmd
+    return one_line(text.partition("<<")[0]) or pattern.key.key
+
+
+def error_of(pattern: Pattern) -> str:
+    """Give the one line of the newest output that says what went wrong; its class where none does."""
+    text = pattern.last_error
+    evidence = find_evidence(text)
+    at = text.find(evidence.splitlines()[0]) if evidence else -1
+    if at < 0:
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        return one_line(first) or str(pattern.key.error_class or "")
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    return one_line(text[start : end if end >= 0 else None])
+
+
+def told(pattern: Pattern, note: str = "", decided: int = 0) -> Failure:
+    """Give a pattern as it would be told if it were accepted now."""
+    worked = one_line(pattern.last_recovery or "")
+    return Failure(pattern.key.id, command_of(pattern), error_of(pattern), worked, note, decided)
+
+
+def tried(pattern: Pattern) -> Failure:
+    """Give a candidate as it is told: no text of an output (learning.md 6)."""
+    error_class = str(pattern.key.error_class or "")
+    worked = one_line(pattern.last_recovery or "")
+    return Failure(pattern.key.id, command_of(pattern), error_class, worked, is_candidate=True)
+
+
+def approved(ruling: Ruling, key: PatternKey) -> Failure:
+    """Give an accepted pattern word for word as it was shown."""
+    return Failure(key.id, ruling.command, ruling.error, ruling.worked, ruling.note, ruling.decided)
