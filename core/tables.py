@@ -6,6 +6,7 @@ A use case is a function of `Tx`; nothing in it waits, so nothing can come betwe
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from core.model.agent import Agent, Assignment
 from core.model.feedback import Credit, Feedback
 from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId
 from core.model.lesson import Choice, Lesson, Revision
@@ -318,6 +319,39 @@ class ButtonTable(Protocol):
         ...
 
 
+class AgentTable(Protocol):
+    """The registry of agents, and which skills people gave to each."""
+
+    def get(self, id: str) -> Agent | None: ...
+    def all(self) -> list[Agent]:
+        """Give the registered agents, by id."""
+        ...
+
+    def put(self, agent: Agent) -> None: ...
+    def drop(self, id: str) -> None:
+        """Forget an agent and what it was given."""
+        ...
+
+    def assign(self, assignment: Assignment) -> None:
+        """Give a skill to an agent, or give it anew as it is now."""
+        ...
+
+    def assignment(self, agent: str, skill: str) -> Assignment | None: ...
+    def assigned_to(self, agent: str) -> list[Assignment]:
+        """Give what an agent has, by the skill's name."""
+        ...
+
+    def assignments(self) -> list[Assignment]:
+        """Give what every agent has, by agent, then by the skill's name."""
+        ...
+
+    def unassign(self, agent: str, skill: str) -> bool:
+        """Take a skill from an agent; say whether it had it."""
+        ...
+
+    def count_read(self, agent: str, skill: str, at: float) -> None: ...
+
+
 class CoreTx(Protocol):
     """What the use cases of `core` need; embedders may stop here."""
 
@@ -333,6 +367,8 @@ class CoreTx(Protocol):
     def settings(self) -> SettingTable: ...
     @property
     def rulings(self) -> RulingTable: ...
+    @property
+    def agents(self) -> AgentTable: ...
 
 
 class Tx(CoreTx, Protocol):

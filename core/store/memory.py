@@ -9,6 +9,7 @@ from core.model.feedback import Credit, CreditKind, Feedback, Vote
 from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId, number_of, proposal_id
 from core.model.proposal import Analysis, Proposal, State
 from core.model.run import Activity, Prompt, PromptState, Run, RunState, Session, VotedRun
+from core.store.memory_agents import MemoryAgents
 from core.store.memory_lessons import MemoryLessons
 from core.store.memory_mail import MemoryButtons, MemoryInbox, MemoryOutbox, Table
 from core.store.memory_rulings import MemoryRulings
@@ -229,6 +230,7 @@ class MemoryTx:
         self.proposals = MemoryProposals()
         self.settings = MemorySettings()
         self.rulings = MemoryRulings(self.lessons.next_decision)
+        self.agents = MemoryAgents()
         self.inbox = MemoryInbox()
         self.outbox = MemoryOutbox()
         self.buttons = MemoryButtons()

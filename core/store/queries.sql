@@ -263,3 +263,30 @@ SELECT * FROM button WHERE ref = :ref AND kind = :kind ORDER BY created DESC, ve
 
 -- name: button_prune
 DELETE FROM button WHERE expires < :before;
+
+-- name: agent_get
+SELECT * FROM agent WHERE id = :id;
+
+-- name: agent_all
+SELECT * FROM agent ORDER BY id;
+
+-- name: agent_drop
+DELETE FROM agent WHERE id = :id;
+
+-- name: assignment_get
+SELECT * FROM assignment WHERE agent = :agent AND skill = :skill;
+
+-- name: assignment_of
+SELECT * FROM assignment WHERE agent = :agent ORDER BY skill;
+
+-- name: assignment_all
+SELECT * FROM assignment ORDER BY agent, skill;
+
+-- name: assignment_drop
+DELETE FROM assignment WHERE agent = :agent AND skill = :skill;
+
+-- name: assignment_drop_agent
+DELETE FROM assignment WHERE agent = :agent;
+
+-- name: assignment_read
+UPDATE assignment SET reads = reads + 1, read_at = :at WHERE agent = :agent AND skill = :skill;

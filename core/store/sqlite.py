@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from core.store.agents import SqlAgents
 from core.store.database import Database, open_database
 from core.store.lessons import SqlLessons
 from core.store.mail import SqlButtons, SqlInbox, SqlOutbox
@@ -24,6 +25,7 @@ class SqlTx:
         self.runs = SqlRuns(connection)
         self.settings = SqlSettings(connection)
         self.rulings = SqlRulings(connection)
+        self.agents = SqlAgents(connection)
         self.inbox = SqlInbox(connection)
         self.outbox = SqlOutbox(connection)
         self.buttons = SqlButtons(connection)
