@@ -43,8 +43,8 @@ class Draft:
         return self._marked("blockquote", text)
 
     def line(self, text: str = "") -> Self:
-        """Begin a new line and add text."""
-        return self.plain("\n" + text)
+        """Begin a new line, unless nothing stands before it, and add text."""
+        return self.plain("\n" + text if self._units else text)
 
     def message(self, keyboard: Keyboard = ()) -> Message:
         """Give what was built; trailing white space goes, as Telegram would take it away."""
