@@ -6,7 +6,7 @@ The rules are telegram.md 4 and product.md 1.4.
 import re
 from collections.abc import Iterable, Mapping
 
-_FENCE = "```"
+_TICKS = re.compile("`+")
 _APPROVING = frozenset({"approve", "ok", "okay", "yes", "yep", "oui", "d'accord", "👍"})
 _REJECTING = frozenset({"reject", "no", "nope", "non", "👎"})
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
@@ -20,7 +20,7 @@ def as_markdown(text: str, entities: Iterable[Mapping[str, object]]) -> str:
     for order, entity in enumerate(entities):
         start = int(str(entity.get("offset", 0)))
         end = start + int(str(entity.get("length", 0)))
-        before, after = _marks(entity)
+        before, after = _marks(entity, units[2 * start : 2 * end].decode("utf-16-le", "replace"))
         if before:
             marks += [(start, order, before), (end, -order - 1, after)]
     for position, _, mark in sorted(marks, reverse=True):
@@ -28,12 +28,14 @@ def as_markdown(text: str, entities: Iterable[Mapping[str, object]]) -> str:
     return units.decode("utf-16-le", "replace")
 
 
-def _marks(entity: Mapping[str, object]) -> tuple[str, str]:
+def _marks(entity: Mapping[str, object], inside: str) -> tuple[str, str]:
     match entity.get("type"):
         case "code":
-            return "`", "`"
+            fence, gap = _fence(inside, 1), " " if "`" in (inside[:1], inside[-1:]) else ""
+            return fence + gap, gap + fence
         case "pre":
-            return f"{_FENCE}{entity.get('language') or ''}\n", f"\n{_FENCE}"
+            fence = _fence(inside, 3)
+            return f"{fence}{entity.get('language') or ''}\n", f"\n{fence}"
         case "text_link":
             return "[", f"]({entity.get('url')})"
         case _:
@@ -46,3 +48,9 @@ def word_of(text: str) -> str | None:
     if word in _APPROVING:
         return "approve"
     return "reject" if word in _REJECTING else None
+
+
+def _fence(inside: str, least: int) -> str:
+    """Give more backticks than any run of them inside."""
+    longest = max((len(run) for run in _TICKS.findall(inside)), default=0)
+    return "`" * max(least, longest + 1)
