@@ -67,7 +67,7 @@ async def open_core(
         # The shipped script answers no questions: beside it the analyst that needs none is at work.
         is_script = agents is None and settings.agent == SCRIPTED
         analyst = Scripted() if is_script else choose_analyst(settings, runners, ids)
-    async with open_store(settings.store_path) as store:
+    async with open_store(settings.store_path, is_checked=True) as store:
         environment = {**beside_ours(settings.home), **os.environ}
         yield Core(settings, store, analyst, runners, clock or SystemClock(), ids, environment)
 

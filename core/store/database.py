@@ -74,10 +74,23 @@ class Database(Generic[X]):
                 else:
                     future.set_result(value)
 
+    async def scrub(self) -> bool:
+        """Write the file anew, so that nothing erased is left in it; say whether the -wal is empty too."""
+        return await self._writer.run(partial(_scrub, self._lock_fd))
+
     async def settle(self) -> None:
         """Wait until everything handed in is written."""
         while self._drainer is not None and not self._drainer.done():
             await asyncio.shield(self._drainer)
+
+
+def _scrub(fd: int, connection: sqlite3.Connection) -> bool:
+    with locked(fd):
+        found = connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5(%'").fetchall()
+        for (name,) in found:  # deleted terms stay in the index until it is built anew
+            connection.execute(f"INSERT INTO {name} ({name}) VALUES ('rebuild')")  # noqa: S608 -- our own schema
+        connection.execute("VACUUM")
+        return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
 
 
 def _retrieve(future: asyncio.Future[object]) -> None:
@@ -87,7 +100,8 @@ def _retrieve(future: asyncio.Future[object]) -> None:
 
 
 @contextmanager
-def _locked(fd: int) -> Iterator[None]:
+def locked(fd: int) -> Iterator[None]:
+    """Hold the lock of a store against all other processes."""
     fcntl.flock(fd, fcntl.LOCK_EX)
     try:
         yield
@@ -116,7 +130,7 @@ def _commit(
 ) -> list[Result]:
     """Run each function in its own savepoint and commit once; a failed commit fails all of them."""
     try:
-        with _locked(fd):
+        with locked(fd):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 tx = tables(connection)
@@ -157,7 +171,8 @@ def _told(error: Exception) -> StoreError:
     return StoreError("store.failed", reason=str(error))
 
 
-def _open_lock(path: Path) -> int:
+def open_lock(path: Path) -> int:
+    """Open the side file that is locked. Raises StoreFull, StoreReadOnly."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -168,17 +183,20 @@ def _open_lock(path: Path) -> int:
 
 @asynccontextmanager
 async def open_database(
-    path: Path, schema: Schema, tables: Callable[[sqlite3.Connection], X]
+    path: Path,
+    schema: Schema,
+    tables: Callable[[sqlite3.Connection], X],
+    ready: Callable[[Path, Schema], None] = prepare,
 ) -> AsyncIterator[Database[X]]:
-    """Open the file at that path, making or migrating it first.
+    """Open the file at that path, making or migrating it first: `ready` does, with the lock held.
 
     Raises StoreCorrupt, StoreNewer, StoreReadOnly, StoreFull, StoreUnsuitable.
     """
-    fd = _open_lock(path)
+    fd = open_lock(path)
     try:
         try:
-            with _locked(fd):
-                prepare(path, schema)
+            with locked(fd):
+                ready(path, schema)
         except (sqlite3.OperationalError, OSError) as error:
             raise _told(error) from error
         writer = _Connection(partial(connect, path, is_writer=True, is_checkpointer=True, schema=schema), 64)

@@ -13,7 +13,7 @@ from core.rules.approval import folded
 from core.rules.consolidation import terms
 
 APPLICATION_ID = 0x41496D70  # "AImp"
-_HEADER = b"SQLite format 3\x00"
+HEADER = b"SQLite format 3\x00"
 _NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph"})
 
 
@@ -77,7 +77,7 @@ def prepare(path: Path, schema: Schema = MAIN) -> None:
         return
     with path.open("rb") as file:
         header = file.read(100)
-    if not header.startswith(_HEADER):
+    if not header.startswith(HEADER):
         raise StoreCorrupt("store.corrupt", path=path)  # a length of zero opens as an empty database
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
         raise StoreReadOnly("store.read_only", path=path)
@@ -111,6 +111,8 @@ def _check(path: Path, schema: Schema) -> None:
                     connection, path.with_name(f"{path.stem}.before-{len(migrations(schema))}{path.suffix}")
                 )
                 _migrate(connection, schema, version)
+    except sqlite3.OperationalError:  # busy, full, not to be opened: no damage, `open_database` says which
+        raise
     except sqlite3.DatabaseError as error:
         raise StoreCorrupt("store.corrupt", path=path) from error
 
