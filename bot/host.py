@@ -31,6 +31,7 @@ from core.model.mail import Button
 from core.model.run import Prompt, Run, Session
 from core.ports import AgentRunner, AgentSession, AgentSpec, Clock, Ids, Probe, Store
 from core.rules.context import Block
+from core.rules.redact import Redactor
 from core.services import context, runs
 from core.tables import Tx
 from core.texts import say_error
@@ -152,7 +153,7 @@ class Host:
         works.sender.wake(lane)
         works.sender.show(lane, "typing", Live("sendChatAction", chats.typing(lane)))
         self._watch = _Watch(claim, Progress(works.steady(), claim.session.language, works.own_secrets))
-        ended = await self._drive(claim)
+        ended = self._masked(await self._drive(claim))
         works.probe("run.ended")
         watch, self._watch = self._watch, None
         works.sender.hide(lane, "progress")
@@ -189,6 +190,12 @@ class Host:
         except OSError as error:
             await self._close()
             return Ended(Outcome.FAILED, error=str(error))
+
+    def _masked(self, ended: Ended) -> Ended:
+        """Take our own secrets out of what the agent says at the end; all else in it is the person's (S6)."""
+        own_only = Redactor(self._works.own_secrets).own_only
+        error = ended.error and own_only(ended.error)
+        return replace(ended, answer=own_only(ended.answer), error=error)
 
     def _write_context(self, claim: _Claim) -> None:
         """Write what the agent reads at this prompt: exactly what the run was recorded to be told."""

@@ -11,7 +11,7 @@ from bot.markup import extract_buttons, withhold_tail
 from bot.outbox import Keyboard, Message
 from core.events import Ended, Event, Notice, Retrying, Started, Text, ToolEnded, ToolStarted
 from core.model.run import Call
-from core.rules.redact import snippet
+from core.rules.redact import Redactor
 
 SHOWN_CALLS = 5
 SHOWN_TEXT_UNITS = 1200
@@ -33,7 +33,7 @@ class Progress:
     """What a run did so far. `now` and `started` are seconds of a steady clock."""
 
     def __init__(self, started: float, language: str, own_secrets: tuple[str, ...] = ()) -> None:
-        self._started, self._language, self._own_secrets = started, language, own_secrets
+        self._started, self._language, self._redactor = started, language, Redactor(own_secrets)
         self._lines: list[_Line] = []
         self._text = ""
         self._notice = ""
@@ -75,9 +75,9 @@ class Progress:
         self.calls.append(
             Call(
                 tool=event.tool,
-                command=snippet(command, own_secrets=self._own_secrets),
+                command=self._redactor.snippet(command),
                 is_error=event.is_error,
-                error=snippet(event.output, own_secrets=self._own_secrets) if event.is_error else "",
+                error=self._redactor.snippet(event.output) if event.is_error else "",
                 exit_code=event.exit_code,
                 is_aborted=event.is_aborted,
             )
@@ -86,24 +86,24 @@ class Progress:
 
     def view(self, now: float, keyboard: Keyboard) -> Message:
         """Give the progress message: the last calls, the running text, the time, and Stop."""
-        draft = Draft()
+        draft, own_only = Draft(), self._redactor.own_only
         for line in self._lines:
             mark = {None: "…", False: "✓", True: "✗"}[line.is_error]
-            draft.plain(f"{mark} {line.tool} ").code(_shown(line.command)).line()
-        if text := extract_buttons(withhold_tail(self._text)).text.strip():
+            draft.plain(f"{mark} {line.tool} ").code(_shown(own_only(line.command))).line()
+        if text := extract_buttons(withhold_tail(own_only(self._text))).text.strip():
             draft.line(_tail(text, SHOWN_TEXT_UNITS)).line()
         if self._notice:
-            draft.line().italic(self._notice).line()
+            draft.line().italic(own_only(self._notice)).line()
         draft.line(say("progress.elapsed", self._language, time=_elapsed(now - self._started)))
         return draft.message(keyboard)
 
     def last_output(self) -> str:
         """Give the last thing the agent did or said, for a person who wonders why it is silent."""
-        if self._text.strip():
-            return _tail(self._text.strip(), SHOWN_TEXT_UNITS)
+        if text := self._redactor.own_only(self._text).strip():
+            return _tail(text, SHOWN_TEXT_UNITS)
         if self._lines:
             line = self._lines[-1]
-            return f"{line.tool} {line.command}"
+            return self._redactor.own_only(f"{line.tool} {line.command}")
         return say("progress.nothing_yet", self._language)
 
 

@@ -98,6 +98,19 @@ def test_calls_are_kept_without_secrets() -> None:
     assert (good.error, good.exit_code) == ("", 0)
 
 
+def test_our_own_secrets_never_reach_the_chat() -> None:
+    """S8: an agent that found the bot's token shows a mask, even when it comes in pieces."""
+    held = progress(
+        call("1", "echo own-secret-value"),
+        Text("it is own-sec"),
+        Text("ret-value"),
+        Notice("own-secret-value"),
+    )
+
+    shown = held.view(110.0, STOP).text + held.last_output()
+    assert "secret-value" not in shown and "it is" in shown
+
+
 def test_a_run_of_thousands_of_calls_keeps_the_last() -> None:
     """D17: memory does not grow with the run."""
     held = progress(*(done(str(n)) for n in range(KEPT_CALLS + 50)))
