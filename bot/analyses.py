@@ -14,10 +14,11 @@ import structlog
 from bot import cards, delivery
 from bot.patience import insist
 from bot.sender import Sender
+from bot.turn import Desk
 from core.errors import AnalysisFailed, AutoImproveError
 from core.model.evidence import Evidence
 from core.model.proposal import Analysis, AnalysisState
-from core.ports import AgentSpec, Analyst, Clock, Ids, Probe, Store
+from core.ports import AgentSpec, Analyst, Clock, Probe, Store
 from core.services import analysis
 from core.tables import Tx
 from core.texts import say_error
@@ -47,12 +48,12 @@ class Analyses:
         analyst: Analyst,
         sender: Sender,
         clock: Clock,
-        ids: Ids,
+        desk: Desk,
         probe: Probe,
         spec_of: Callable[[Path], AgentSpec],
     ) -> None:
         self._store, self._analyst, self._sender = store, analyst, sender
-        self._clock, self._ids, self._probe, self._spec_of = clock, ids, probe, spec_of
+        self._clock, self._desk, self._probe, self._spec_of = clock, desk, probe, spec_of
         self._wake = asyncio.Event()
         self._room = asyncio.Semaphore(AT_ONCE)
 
@@ -89,7 +90,7 @@ class Analyses:
 
         def recover(tx: Tx) -> list[str]:
             failed = analysis.recover(tx, now)
-            return [lane for each in failed if (lane := _show_failure(tx, self._ids, each, now))]
+            return [lane for each in failed if (lane := _show_failure(tx, self._desk, each, now))]
 
         for lane in await insist(self._store, recover):
             self._tell(lane)
@@ -138,9 +139,9 @@ class Analyses:
         def conclude(tx: Tx) -> None:
             done = analysis.conclude(tx, case.analysis.id, finding, now, case.evidence)
             if done.analysis.state is AnalysisState.FAILED:
-                _show_failure(tx, self._ids, done.analysis, now)
+                _show_failure(tx, self._desk, done.analysis, now)
             elif case.lane:
-                cards.show_conclusion(tx, self._ids, done, case.lane, now)
+                cards.show_conclusion(tx, self._desk, done, case.lane, now)
 
         await insist(self._store, conclude)
 
@@ -151,7 +152,7 @@ class Analyses:
         def fail(tx: Tx) -> None:
             failed = analysis.fail(tx, case.analysis.id, reason, now)
             if failed.state is AnalysisState.FAILED:
-                _show_failure(tx, self._ids, failed, now)
+                _show_failure(tx, self._desk, failed, now)
 
         await insist(self._store, fail)
 
@@ -160,9 +161,9 @@ class Analyses:
             self._sender.wake(lane)
 
 
-def _show_failure(tx: Tx, ids: Ids, failed: Analysis, now: float) -> str | None:
+def _show_failure(tx: Tx, desk: Desk, failed: Analysis, now: float) -> str | None:
     vote = tx.feedback.get(failed.feedback)
     lane = cards.lane_of_vote(tx, vote) if vote is not None else None
     if lane is not None:
-        cards.show_failure(tx, ids, failed, lane, now)
+        cards.show_failure(tx, desk, failed, lane, now)
     return lane

@@ -138,7 +138,7 @@ async def open_bot(
         (settings.token(),),
     )
     runner = Runner(works)
-    analyses = Analyses(core.store, core.analyst, sender, core.clock, core.ids, probe, core.spec)
+    analyses = Analyses(core.store, core.analyst, sender, core.clock, desk, probe, core.spec)
 
     def after(lane: str, signals: tuple[Signal, ...]) -> None:
         sender.wake(lane)

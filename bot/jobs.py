@@ -66,17 +66,17 @@ class Jobs:
             age, mark = now - item.decided_at, f"undo:{item.id}:{item.version}"
             if approval.UNDO_S < age < approval.UNDO_S + RARELY_S and tx.settings.get(mark) is None:
                 tx.settings.put(mark, "retired")
-                cards.refresh(tx, self._desk.ids, item, now)
+                cards.refresh(tx, self._desk, item, now)
 
     def remind(self, tx: Tx) -> None:
         """Remind of undecided proposals once, after two days; let them expire after fourteen."""
         now = self._desk.clock.now()
         for item in proposals.expire(tx, now):
-            cards.refresh(tx, self._desk.ids, item, now)
+            cards.refresh(tx, self._desk, item, now)
         for item in proposals.remind(tx, now):
             lane = cards.lane_of(tx, item)
             if lane is not None:
-                cards.show(tx, self._desk.ids, item, lane, now)
+                cards.show(tx, self._desk, item, lane, now)
 
     def forget(self, tx: Tx) -> None:
         """Forget updates, sent calls and buttons that nobody needs any more."""

@@ -8,6 +8,7 @@ from bot.buttons import Button as AgentButton
 from bot.callbacks import Kind, encode
 from bot.locales import say
 from bot.outbox import Key, Keyboard
+from bot.views import Facts
 from core.model.proposal import Proposal, State, Verdict
 from core.services.feedback import REASONS
 
@@ -70,7 +71,9 @@ def hidden(token: str, rows: list[list[AgentButton]], used: set[str]) -> Keyboar
     return tuple(shown)
 
 
-def proposal(item: Proposal, token: str, language: str, *, is_undoable: bool = False) -> Keyboard:
+def proposal(
+    item: Proposal, token: str, language: str, facts: Facts, *, is_undoable: bool = False
+) -> Keyboard:
     """Give the buttons of a proposal in the state it is in."""
 
     def key(name: str, choice: str, **values: object) -> Key:
@@ -80,7 +83,7 @@ def proposal(item: Proposal, token: str, language: str, *, is_undoable: bool = F
         case State.PENDING if item.verdict is Verdict.HARMFUL:
             return ((key("disable", "approve"), key("reword", "edit"), key("keep", "reject")),)
         case State.PENDING:
-            return _pending(item, key)
+            return _pending(item, facts, key)
         case State.APPROVED:
             after = key("undo", "undo") if is_undoable else key("disable", "off")
             again = (key("try_again", "again"),) if item.run else ()
@@ -95,9 +98,9 @@ class _KeyMaker(Protocol):
     def __call__(self, name: str, choice: str, **values: object) -> Key: ...
 
 
-def _pending(item: Proposal, key: _KeyMaker) -> Keyboard:
+def _pending(item: Proposal, facts: Facts, key: _KeyMaker) -> Keyboard:
     rows: list[Row] = [
-        (key("approve", "approve"), key("edit", "edit"), key("reject", "reject")),
+        *_decisions(facts, key),
         (key(f"scope_{item.scope.value}", "scope"), key("domain", "domain", domain=item.domain.value)),
     ]
     if item.verdict is Verdict.MERGE and item.lesson:
@@ -105,3 +108,18 @@ def _pending(item: Proposal, key: _KeyMaker) -> Keyboard:
     if item.remark:
         rows.append((key("reword_remark", "remark"),))
     return tuple(rows)
+
+
+def _decisions(facts: Facts, key: _KeyMaker) -> list[Row]:
+    """Give the row that decides: a plain yes, or a choice where the proposal may contradict a lesson."""
+    if not facts.conflicts:
+        rows: list[Row] = [(key("approve", "approve"), key("edit", "edit"), key("reject", "reject"))]
+    else:
+        other = facts.conflicts[0].id
+        rows = [
+            (key("replace", "replace", lesson=other), key("both", "both")),
+            (key("edit", "edit"), key("reject", "reject")),
+        ]
+    if facts.pushed_out:
+        rows.append((key("disable_other", "make_room", lesson=facts.pushed_out[0].id),))
+    return rows

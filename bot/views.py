@@ -28,7 +28,18 @@ def scope_name(scope: Scope, project: str | None, language: str) -> str:
     return say(f"scope.{scope.value}", language)
 
 
-def proposal(item: Proposal, language: str, keyboard: Keyboard, who: str = "") -> Message:
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a person should know of other lessons before deciding on a proposal.
+
+    `conflicts` are those it may contradict, `pushed_out` those that its approval would push out of the block.
+    """
+
+    conflicts: tuple[Lesson, ...] = ()
+    pushed_out: tuple[Lesson, ...] = ()
+
+
+def proposal(item: Proposal, language: str, keyboard: Keyboard, facts: Facts, who: str = "") -> Message:
     """Show a proposal, exactly what agents would be told, and where it stands."""
     draft = Draft()
     draft.bold(say(f"proposal.title_{item.verdict.value}", language, lesson=item.lesson or "", id=item.id))
@@ -47,7 +58,7 @@ def proposal(item: Proposal, language: str, keyboard: Keyboard, who: str = "") -
     if item.evidence:
         draft.plain(say("proposal.evidence", language)).italic(clip(item.evidence, _EVIDENCE_UNITS)).line()
     draft.plain(say(f"origin.{_origin_key(item.origin)}", language)).line()
-    for warning in warnings(item, language):
+    for warning in warnings(item, facts, language):
         draft.plain(f"⚠️ {warning}").line()
     _state(draft, item, language, who)
     return draft.message(keyboard)
@@ -62,16 +73,20 @@ def _origin_key(origin: Origin) -> str:
     return origin.value.replace(" ", "_")
 
 
-def warnings(item: Proposal, language: str) -> list[str]:
+def warnings(item: Proposal, facts: Facts, language: str) -> list[str]:
     """Say what a person should know before approving."""
     found = [say_core(f"flag.{flag}", language) for flag in item.flags]
-    if item.relation == "contradicts":
-        found.append(say("proposal.contradicts", language, lesson=item.lesson or ""))
+    found += [_about("contradicts", each, language) for each in facts.conflicts]
+    found += [_about("pushes_out", each, language) for each in facts.pushed_out]
     if item.origin is Origin.TOOL_OUTPUT:
         found.append(say("proposal.from_tool", language))
     if item.is_by_rules:
         found.append(say("proposal.by_rules", language))
     return found
+
+
+def _about(key: str, lesson: Lesson, language: str) -> str:
+    return say(f"proposal.{key}", language, lesson=lesson.id, rule=clip(lesson.rule, _LINE_UNITS))
 
 
 def _state(draft: Draft, item: Proposal, language: str, who: str) -> None:

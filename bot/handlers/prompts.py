@@ -54,7 +54,7 @@ def _join(tx: Tx, session: Session, said: Said) -> bool:
 def _take_as_correction(tx: Tx, desk: Desk, said: Said) -> None:
     remark = feedback.remark(tx, said.user, said.lane, said.text, said.now)
     if remark is not None and remark.proposal is not None:
-        cards.refresh(tx, desk.ids, remark.proposal, said.now)
+        cards.refresh(tx, desk, remark.proposal, said.now)
 
 
 def _with_quote(tx: Tx, session: Session, said: Said) -> str:

@@ -12,7 +12,7 @@ from bot.typed import word_of
 from core.errors import AutoImproveError, Refused, Stale
 from core.model.proposal import Proposal, Verdict
 from core.rules import approval
-from core.services import analysis, lessons, proposals, runs
+from core.services import analysis, choices, lessons, proposals, room, runs
 from core.tables import Tx
 from core.texts import say_error
 
@@ -28,7 +28,7 @@ def tap_proposal(tx: Tx, desk: Desk, tap: Tap) -> Reply | None:
         return _tapped(tx, desk, tap, item)
     except Stale as error:
         current = proposals.need_proposal(tx, item.id)
-        cards.refresh(tx, desk.ids, current, tap.now)
+        cards.refresh(tx, desk, current, tap.now)
         return Reply(toast=say_error(error, tap.language), is_alert=True)
 
 
@@ -37,6 +37,8 @@ def _tapped(tx: Tx, desk: Desk, tap: Tap, item: Proposal) -> Reply | None:
     match tap.choice:
         case "approve" | "reject":
             return _decide(tx, desk, item, version, tap.choice, tap.user, tap.language, now)
+        case "replace" | "both" | "make_room":
+            return _choose(tx, desk, tap, item)
         case "edit":
             return _ask_wording(tx, desk, tap, item, version)
         case "scope":
@@ -49,7 +51,7 @@ def _tapped(tx: Tx, desk: Desk, tap: Tap, item: Proposal) -> Reply | None:
             changed = proposals.keep_separate(tx, item.id, version, tap.user, now)
         case _:
             return _tapped_later(tx, desk, tap, item)
-    cards.refresh(tx, desk.ids, changed, now)
+    cards.refresh(tx, desk, changed, now)
     return None
 
 
@@ -60,7 +62,7 @@ def _tapped_later(tx: Tx, desk: Desk, tap: Tap, item: Proposal) -> Reply | None:
             return _reword(tx, desk, item, item.remark, tap.language, tap.now)
         case "undo":
             decision = proposals.undo(tx, item.id, tap.user, tap.now)
-            cards.refresh(tx, desk.ids, decision.proposal, tap.now)
+            cards.refresh(tx, desk, decision.proposal, tap.now)
             return Reply(toast=say("toast.undone", tap.language))
         case "off" if item.result is not None:
             lessons.disable(tx, item.result, tap.user, tap.now)
@@ -75,18 +77,39 @@ def _tapped_later(tx: Tx, desk: Desk, tap: Tap, item: Proposal) -> Reply | None:
 def _decide(
     tx: Tx, desk: Desk, item: Proposal, version: int, word: str, user: str, language: str, now: float
 ) -> Reply:
+    if word == "approve":
+        choices.require_choice(tx, item.id)
     decide = proposals.approve if word == "approve" else proposals.reject
     decision = decide(tx, item.id, version, user, now)
-    cards.refresh(tx, desk.ids, decision.proposal, now)
+    cards.refresh(tx, desk, decision.proposal, now)
     if decision.lesson is None:
         return Reply(toast=say("toast.rejected", language))
     key = "toast.disabled" if item.verdict is Verdict.HARMFUL else "toast.approved"
     return Reply(toast=say(key, language, lesson=decision.lesson.id))
 
 
+def _choose(tx: Tx, desk: Desk, tap: Tap, item: Proposal) -> Reply:
+    """Do what a warning on the card offers: replace the other lesson, keep both, or make room first."""
+    version, user, now = tap.button.version, tap.user, tap.now
+    if tap.choice == "make_room":
+        pushed = room.pushed_out(tx, item, desk.settings)
+        if pushed:
+            lessons.disable(tx, pushed[0].id, user, now)
+        cards.refresh(tx, desk, proposals.need_proposal(tx, item.id), now)
+        return Reply(toast=say("toast.disabled", tap.language, lesson=pushed[0].id) if pushed else "")
+    found = choices.conflicts(tx, item)
+    if tap.choice == "replace" and found:
+        decision = choices.replace_lesson(tx, item.id, version, found[0].id, user, now)
+    else:
+        decision = choices.keep_both(tx, item.id, version, user, now)
+    cards.refresh(tx, desk, decision.proposal, now)
+    lesson = decision.lesson.id if decision.lesson is not None else ""
+    return Reply(toast=say("toast.approved", tap.language, lesson=lesson))
+
+
 def _ask_wording(tx: Tx, desk: Desk, tap: Tap, item: Proposal, version: int) -> Reply | None:
     asking = proposals.await_text(tx, item.id, version, "wording")
-    cards.refresh(tx, desk.ids, asking, tap.now)
+    cards.refresh(tx, desk, asking, tap.now)
     message = Message(say("proposal.ask_wording", tap.language, id=item.id), asks_reply=True)
     post(tx, tap.lane, message, now=tap.now, ref=f"wording:{item.id}:{version}", reply_to=tap.message)
     return None
@@ -94,7 +117,7 @@ def _ask_wording(tx: Tx, desk: Desk, tap: Tap, item: Proposal, version: int) -> 
 
 def _reword(tx: Tx, desk: Desk, item: Proposal, remark: str, language: str, now: float) -> Reply:
     started = analysis.reword(tx, item.id, remark, now)
-    cards.refresh(tx, desk.ids, proposals.need_proposal(tx, item.id), now)
+    cards.refresh(tx, desk, proposals.need_proposal(tx, item.id), now)
     del started
     return Reply(toast=say("toast.analysing", language))
 
@@ -120,7 +143,7 @@ def _replied(
     try:
         return take(tx, desk, said, item)
     except Stale as error:
-        cards.show(tx, desk.ids, proposals.need_proposal(tx, item.id), said.lane, said.now)
+        cards.show(tx, desk, proposals.need_proposal(tx, item.id), said.lane, said.now)
         _say(tx, said, say_error(error, said.language))
         return None
 
@@ -140,7 +163,7 @@ def _take_reply(tx: Tx, desk: Desk, said: Said, item: Proposal) -> Reply | None:
 
 def _take_wording(tx: Tx, desk: Desk, said: Said, item: Proposal, version: int) -> Reply | None:
     changed = proposals.edit(tx, item.id, version, said.text, said.user, said.now)
-    cards.show(tx, desk.ids, changed, said.lane, said.now)
+    cards.show(tx, desk, changed, said.lane, said.now)
     return None
 
 
@@ -170,7 +193,7 @@ def tap_meaning(tx: Tx, desk: Desk, tap: Tap) -> Reply | None:
             reply = _reword(tx, desk, item, text, tap.language, tap.now)
         else:
             changed = proposals.edit(tx, item.id, tap.button.version, text, tap.user, tap.now)
-            cards.show(tx, desk.ids, changed, tap.lane, tap.now)
+            cards.show(tx, desk, changed, tap.lane, tap.now)
             reply = Reply()
     except AutoImproveError as error:
         return Reply(toast=say_error(error, tap.language), is_alert=True)
@@ -217,7 +240,7 @@ def tap_analysis(tx: Tx, desk: Desk, tap: Tap) -> Reply | None:
         case "words":
             made = analysis.use_my_words(tx, id, tap.now)
             cards.close_choices(tx, id, tap.lane, say("analysis.own_words", tap.language), tap.now)
-            cards.show_or_refresh(tx, desk.ids, made, tap.lane, tap.now)
+            cards.show_or_refresh(tx, desk, made, tap.lane, tap.now)
             return None
         case _:
             message = Message(say("analysis.ask_rule", tap.language), asks_reply=True)
@@ -230,7 +253,7 @@ def reply_write(tx: Tx, desk: Desk, said: Said) -> Reply | None:
     id = said.about.partition(":")[2]
     made = analysis.write_myself(tx, id, said.text, said.now)
     cards.close_choices(tx, id, said.lane, say("analysis.own_words", said.language), said.now)
-    cards.show_or_refresh(tx, desk.ids, made, said.lane, said.now)
+    cards.show_or_refresh(tx, desk, made, said.lane, said.now)
     return None
 
 

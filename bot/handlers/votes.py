@@ -52,7 +52,7 @@ def _follow_up(tx: Tx, desk: Desk, tap: Tap, standing: Feedback) -> Reply | None
 def _cast(tx: Tx, desk: Desk, ballot: Ballot, language: str, now: float) -> Reply:
     """Count a vote and bring everything it touches up to date."""
     cast = feedback.vote(tx, desk.ids, ballot, now, desk.settings.analysis_delay_s)
-    cards.note_withdrawals(tx, desk.ids, cast.withdrawn, now)
+    cards.note_withdrawals(tx, desk, cast.withdrawn, now)
     delivery.refresh(tx, ballot.run, ballot.user, now)
     return Reply(toast=_toast(cast, ballot.type, language))
 
