@@ -13,7 +13,7 @@ from telegram.error import InvalidToken
 from bot import people
 from bot.api import Api, TelegramError, make_api
 from bot.app import menu, open_bot
-from bot.lock import only_one as only_one  # also for who runs this bot otherwise
+from bot.lock import only_one
 from bot.logs import configure
 from bot.pairing import pair
 from bot.settings import BotSettings
@@ -24,6 +24,8 @@ from core.ports import Probe, ignore
 from core.settings import load
 
 log = structlog.get_logger()
+
+__all__ = ["only_one", "protect", "run", "serve", "stop_signal", "work"]
 
 STOP_S = 4.0  # SIGTERM to exit stays under five seconds (reliability.md D16)
 _FIRST_PAUSE_S, _MAX_PAUSE_S = 0.5, 30.0

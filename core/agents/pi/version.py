@@ -39,12 +39,18 @@ async def check_version(command: tuple[str, ...], cwd: Path, env: Mapping[str, s
 
 async def _check_node(command: tuple[str, ...], cwd: Path, env: Mapping[str, str]) -> None:
     """Blame node when it is too old: Pi then dies of a syntax error before it can say so itself."""
+    found = await node_version(command, cwd, env)
+    if found is not None and found < OLDEST_NODE:
+        raise AgentTooOld("agent.node_too_old", found=spell(found), needed=spell(OLDEST_NODE))
+
+
+async def node_version(command: tuple[str, ...], cwd: Path, env: Mapping[str, str]) -> Version | None:
+    """Give the version of the node that runs that command, None where there is none. Raises AgentDied."""
     node = command[0] if PurePath(command[0]).name == "node" else "node"
     with suppress(AgentMissing):
         _, told = await _run((node, "--version"), cwd, env)
-        found = _read(told.replace("v", " "))
-        if found is not None and found < OLDEST_NODE:
-            raise AgentTooOld("agent.node_too_old", found=spell(found), needed=spell(OLDEST_NODE))
+        return _read(told.replace("v", " "))
+    return None
 
 
 async def _run(command: tuple[str, ...], cwd: Path, env: Mapping[str, str]) -> tuple[int | None, str]:
