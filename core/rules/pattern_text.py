@@ -25,8 +25,8 @@ def error_of(pattern: Pattern) -> str:
     evidence = find_evidence(text)
     at = text.find(evidence.splitlines()[0]) if evidence else -1
     if at < 0:
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        return one_line(first) or str(pattern.key.error_class or "")
+        last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
+        return one_line(last) or str(pattern.key.error_class or "")
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
     return one_line(text[start : end if end >= 0 else None])

@@ -33,7 +33,7 @@ def is_chosen(tx: CoreTx, session: str) -> bool:
 
 
 def choose(tx: CoreTx, session: str, found: Sequence[Failure]) -> None:
-    """Keep the candidates that a session is told; they stay while it lasts, so that its block does not move."""
+    """Keep what a session is told while it lasts, so that its block does not move."""
     if not is_chosen(tx, session):
         kept = [[each.id, each.command, each.error, each.worked] for each in found[:MAX_CANDIDATES]]
         tx.settings.put(_key(session), json.dumps(kept))

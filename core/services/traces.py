@@ -18,6 +18,7 @@ from core.services.rulings import Rulings
 
 log = structlog.get_logger()
 
+_UNIQUE_CHARS = 20
 _HEAD, _TAIL = 4_000, 8_000  # characters of an output that are masked and looked at for what went wrong
 _PATH_KEYS = ("path", "file_path", "filename", "notebook_path", "file")
 
@@ -124,7 +125,15 @@ class RunRecorder:
             file=absolute(file, self._folder, run.project or self._folder),
             cmd=cmd,
         )
-        return Finished(f"run:{run.id}:{event.call}", trace, event.output)
+        return Finished(call_key(event.call, run.id), trace, event.output)
+
+
+def call_key(call: str, place: object) -> str:
+    """Name a call by its id, with the place it was made where providers could give the id twice.
+
+    The bot's own runs and an import of their session files name a call alike.
+    """
+    return f"call:{call}" if len(call) >= _UNIQUE_CHARS else f"call:{call}:{place}"
 
 
 def told_by(arguments: dict[str, object]) -> tuple[str | None, str | None]:
