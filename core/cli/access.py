@@ -7,14 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import click
+
 from core.cli import ancestry
-from core.cli.speech import is_text
+from core.cli.speech import is_text, language, tell
 from core.clock import SystemClock, SystemIds
-from core.errors import Invalid, Refused
+from core.errors import AutoImproveError, Invalid, Refused
+from core.ports import Store
 from core.services import gate
 from core.settings import CoreSettings, load, project_of
 from core.store.sqlite import open_store
 from core.tables import Tx
+from core.texts import say_error
 
 T = TypeVar("T")
 
@@ -53,13 +57,36 @@ def write(fn: Callable[[Tx], T]) -> T:
 
 
 def hand_in(fn: Callable[[Tx], T]) -> T:
-    """Change the store without deciding anything: what an agent may do too."""
+    """Change the store without deciding anything: what an agent may do too.
+
+    The files that others read are brought up to date; where they cannot be, the change stands all the same.
+    """
 
     async def run() -> T:
-        async with open_store(settings().store_path) as store:
-            return await store.write(fn)
+        ours = settings()
+        async with open_store(ours.store_path) as store:
+            value = await store.write(fn)
+            await publish(store, ours)
+            return value
 
     return asyncio.run(run())
+
+
+async def publish(store: Store, ours: CoreSettings) -> None:
+    """Write context files and mirror; say on stderr what a hand edit came to. Raises nothing."""
+    from core.services import publishing  # noqa: PLC0415  # only who writes pays for it
+    from core.services.changes import By  # noqa: PLC0415
+
+    try:
+        done = await publishing.publish(store, ours, By(who(), CLOCK.now(), "mirror", IDS.new()))
+    except (OSError, AutoImproveError) as error:
+        reason = say_error(error, language()) if isinstance(error, AutoImproveError) else str(error)
+        click.echo(tell("not_published", reason=reason), err=True)
+        return
+    for fault in done.refused:
+        click.echo(tell("mirror_refused", reason=say_error(fault, language())), err=True)
+    if done.proposed:
+        click.echo(tell("mirror_proposed", ids=", ".join(done.proposed)), err=True)
 
 
 def require_person() -> None:

@@ -61,6 +61,7 @@ async def _vote_and_analyse(ballot: TerminalBallot, is_json: bool) -> None:
             again = taken(done.analysis)
             await core.store.write(lambda tx, again=again: tx.proposals.put_analysis(again))  # type: ignore[misc]
             done = await _analyse(core, again, ballot)
+        await access.publish(core.store, core.settings)
     if done.analysis.state is AnalysisState.FAILED:
         raise AnalysisFailed("cli.feedback.analysis_failed", reason=_said(done.analysis.error))
     _report(cast.feedback, done, is_json)

@@ -11,7 +11,7 @@ from core.model.feedback import Feedback, Vote
 LISTED = 50
 
 
-LAZY = {"bad": "core.cli.analysing:bad"}
+LAZY = {"bad": "core.cli.analysing:bad", "purge": "core.cli.purging:feedback"}
 
 
 @click.group("feedback", cls=ListGroup, lazy=LAZY, prefix="feedback_", help=tell("help.feedback"))

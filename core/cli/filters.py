@@ -45,7 +45,7 @@ def lesson() -> None:
 def domain() -> None:
     """Write the domain of one run. A line without a tool may carry the run's prompt."""
     calls, prompt = [], ""
-    for number, value in _values("inspect.no_events"):
+    for number, value in values("inspect.no_events"):
         if not isinstance(value, dict):
             raise Invalid("cli.inspect.no_events", number=number, reason=type(value).__name__)
         event = cast(dict[str, object], value)
@@ -78,13 +78,13 @@ def _text(event: dict[str, object], name: str) -> str:
 
 def _each(make: Callable[[str], object]) -> None:
     """Write a line of JSON for each JSON string that is read, as it comes."""
-    for number, value in _values("inspect.no_json"):
+    for number, value in values("inspect.no_json"):
         if not isinstance(value, str):
             raise Invalid("cli.inspect.no_json", number=number, reason=type(value).__name__)
         click.echo(show.encode(make(value)))
 
 
-def _values(key: str) -> Iterator[tuple[int, object]]:
+def values(key: str) -> Iterator[tuple[int, object]]:
     """Read the lines of stdin as JSON; a line ends at a newline and nowhere else, empty ones do not count."""
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():

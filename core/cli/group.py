@@ -10,10 +10,16 @@ from core.cli.speech import tell
 from core.cli.spoken import SpokenGroup
 
 LAZY = {
+    "backup": "core.cli.transfer:backup",
     "context": "core.cli.context:context",
+    "export": "core.cli.transfer:export",
     "feedback": "core.cli.feedback:feedback",
+    "install": "core.cli.install:install",
+    "import": "core.cli.transfer:import_",
     "lessons": "core.cli.lessons:lessons",
     "proposals": "core.cli.proposals:proposals",
+    "restore": "core.cli.transfer:restore",
+    "uninstall": "core.cli.install:uninstall",
 }
 """Name of a command to `module:attribute`; its one-line help is `cli.help.<name>`."""
 

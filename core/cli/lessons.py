@@ -19,7 +19,14 @@ DOMAINS = click.Choice([domain.value for domain in Domain])
 SCOPES = click.Choice([scope.value for scope in Scope])
 
 
-@click.group("lessons", cls=ListGroup, prefix="lessons_", help=tell("help.lessons"))
+LAZY = {
+    "consolidate": "core.cli.searching:consolidate",
+    "purge": "core.cli.purging:lessons",
+    "similar": "core.cli.searching:similar",
+}
+
+
+@click.group("lessons", cls=ListGroup, lazy=LAZY, prefix="lessons_", help=tell("help.lessons"))
 def lessons() -> None:
     """Group the commands about lessons."""
 

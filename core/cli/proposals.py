@@ -3,6 +3,7 @@
 import hashlib
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import click
 
@@ -15,6 +16,7 @@ from core.model.evidence import Evidence
 from core.model.lesson import Domain, Scope
 from core.model.proposal import Finding, Proposal, State, Verdict
 from core.rules.approval import folded
+from core.services import choices
 from core.services import proposals as service
 from core.services.proposals import Basis, Decision
 from core.tables import Tx
@@ -22,8 +24,14 @@ from core.texts import say
 
 MAX_INPUT_BYTES = 1_000_000
 
+Deciding = tuple[str, float, str, str]
+"""Who decides, when, on which surface, in which batch."""
 
-@click.group("proposals", cls=ListGroup, prefix="proposals_", help=tell("help.proposals"))
+
+LAZY = {"purge": "core.cli.purging:proposals"}
+
+
+@click.group("proposals", cls=ListGroup, lazy=LAZY, prefix="proposals_", help=tell("help.proposals"))
 def proposals() -> None:
     """Group the commands about proposals."""
 
@@ -84,6 +92,7 @@ def details(proposal: Proposal) -> dict[str, object]:
         "old_rule": proposal.old_rule,
         "relation": proposal.relation,
         "flags": list(proposal.flags),
+        "conflicts": list(proposal.conflicts),
         "by_rules": proposal.is_by_rules,
         "decided_by": proposal.decided_by,
         "result": proposal.result,
@@ -104,6 +113,8 @@ def card(proposal: Proposal) -> None:
     show.field("evidence", proposal.evidence)
     show.field("origin", tell(f"origin.{proposal.origin.name.lower()}"))
     show.field("flags", "; ".join(say(f"flag.{each}", language()) for each in proposal.flags))
+    for each in proposal.conflicts:
+        show.field("warning", f"{tell('lessons.may_contradict')} {each}")
     show.field("note", tell("proposals.by_rules") if proposal.is_by_rules else "")
     show.field("version", proposal.version)
     show.field("decided_by", proposal.decided_by)
@@ -155,10 +166,29 @@ def version_option(command: show.F) -> show.F:
 @proposals.command(help=tell("help.proposals_approve"))
 @click.argument("id", metavar="ID")
 @version_option
+@click.option("--replace", "lesson", metavar="LESSON", help=tell("option.replace"))
+@click.option("--keep-both", "is_both", is_flag=True, help=tell("option.keep_both"))
 @show.json_option
-def approve(id: str, version: int | None, is_json: bool) -> None:
-    """Make a proposal what agents are told."""
-    _decide(service.approve, id, version, is_json)
+def approve(id: str, version: int | None, lesson: str | None, is_both: bool, is_json: bool) -> None:
+    """Make a proposal what agents are told; where it may contradict a lesson, the person chooses."""
+    if lesson and is_both:
+        raise Invalid("cli.proposals.one_choice")
+
+    if lesson:
+        _decide(partial(_replace, lesson), id, version, is_json)
+    elif is_both:
+        _decide(choices.keep_both, id, version, is_json)
+    else:
+        _decide(_approve, id, version, is_json)
+
+
+def _replace(lesson: str, tx: Tx, id: str, version: int, *by: *Deciding) -> Decision:
+    return choices.replace_lesson(tx, id, version, lesson, *by)
+
+
+def _approve(tx: Tx, id: str, version: int, *by: *Deciding) -> Decision:
+    choices.require_choice(tx, id)
+    return service.approve(tx, id, version, *by)
 
 
 @proposals.command(help=tell("help.proposals_reject"))
