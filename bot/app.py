@@ -28,8 +28,9 @@ from bot.analyses import Analyses
 from bot.announcer import Announcer
 from bot.api import Api
 from bot.auth import Guard
+from bot.deck import Deck
 from bot.dispatch import Command, Dispatcher, Routes
-from bot.handlers import lessons, people, prompts, proposals, sessions, start, votes
+from bot.handlers import lessons, people, prompts, proposals, review, sessions, start, votes
 from bot.host import Works
 from bot.inbox import Poller
 from bot.jobs import Jobs
@@ -46,6 +47,7 @@ from core.ports import AgentSpec, Probe, ignore
 from core.settings import project_of
 
 GUARD_GROUP = -1
+DECK = Deck((proposals.SOURCE,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def routes() -> Routes:
         *lessons.COMMANDS,
         *votes.COMMANDS,
         *people.COMMANDS,
+        review.command(DECK),
         Command("start", "hidden", start.start),
     ]
     commands.append(Command("help", "daily", start.helper(commands), is_in_menu=True))
@@ -87,6 +90,7 @@ def routes() -> Routes:
             **sessions.TAPS,
             **prompts.TAPS,
             **announcer.TAPS,
+            **review.taps(DECK),
         },
         typed=proposals.bare_word(otherwise=prompts.prompt),
         prompt=prompts.prompt,
@@ -150,7 +154,7 @@ async def open_bot(
     lanes = Lanes(core.store, app, core.clock, probe, after)
     poller = Poller(core.store, api, core.clock, probe, lanes.put, lanes.answer_full)
     assert app.job_queue is not None, "installed with the extra job-queue"
-    Jobs(core.store, sender, desk).schedule(app.job_queue)
+    Jobs(core.store, sender, desk, DECK).schedule(app.job_queue)
     async with app:
         await app.start()
         try:

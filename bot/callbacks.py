@@ -23,6 +23,7 @@ class Kind(StrEnum):
     ANALYSIS = "f"  # an analysis that failed
     LESSONS = "l"  # pages and cards
     ANNOUNCEMENT = "n"  # what was changed outside the chat
+    REVIEW = "w"  # the deck of what waits
     REMARK = "m"  # a reply that may be a wording or a remark
 
 

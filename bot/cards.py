@@ -42,12 +42,12 @@ def _message(tx: Tx, desk: Desk, item: Proposal, lane: str, now: float) -> tuple
         about = {"proposal": item.id}
         token = new_button(tx, desk.ids, Kind.PROPOSAL, lane, ref_of(item.id), now, about, item.version)
     is_undoable = item.decided_at is not None and now - item.decided_at < approval.UNDO_S
-    facts = _facts(tx, desk, item)
+    facts = facts_of(tx, desk, item)
     keyboard = keyboards.proposal(item, token, language, facts, is_undoable=is_undoable)
     return views.proposal(item, language, keyboard, facts, chats.name_of(tx, item.decided_by)), token
 
 
-def _facts(tx: Tx, desk: Desk, item: Proposal) -> Facts:
+def facts_of(tx: Tx, desk: Desk, item: Proposal) -> Facts:
     """Look up what a person should know of the other lessons before deciding."""
     if item.state is not State.PENDING:
         return Facts()

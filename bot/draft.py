@@ -1,5 +1,6 @@
 """Builds a message of our own from plain and marked pieces; entities only, never markup in text."""
 
+from dataclasses import replace
 from typing import Self
 
 from bot.entities import Entity, clean_text, count_units
@@ -45,6 +46,15 @@ class Draft:
     def line(self, text: str = "") -> Self:
         """Begin a new line, unless nothing stands before it, and add text."""
         return self.plain("\n" + text if self._units else text)
+
+    def join(self, other: "Draft") -> Self:
+        """Add another draft below."""
+        start = self._units
+        added = self._add("".join(other._parts))
+        for entity in other._entities:
+            if (fitting := _clipped(entity, added)) is not None:
+                self._entities.append(replace(fitting, offset=start + fitting.offset))
+        return self
 
     def message(self, keyboard: Keyboard = ()) -> Message:
         """Give what was built; trailing white space goes, as Telegram would take it away."""

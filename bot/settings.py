@@ -10,6 +10,8 @@ from core.errors import SettingsError
 from core.settings import CoreSettings, Seconds, split
 from core.texts import language_of
 
+_CLOCK_OR_OFF = r"^([01]\d|2[0-3]):[0-5]\d$|^off$"
+
 UserIds = Annotated[tuple[int, ...], NoDecode]
 
 
@@ -23,6 +25,10 @@ class BotSettings(CoreSettings):
     allowed_users: UserIds = Field((), description="user ids, comma-separated; the first is the owner")
     allowed_chats: UserIds = Field((), description="group ids it works in; none: private chats only")
     approvers: UserIds = Field((), description="user ids who decide on lessons; none: all allowed")
+    digest: str = Field(
+        "09:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d$|^off$", description="daily digest, or off"
+    )
+    timezone: str = Field("", description="of the digest, like Europe/Paris; none: the machine's")
     silence_s: Seconds = Field(300, description="a run silent for so long is asked about")
     run_deadline_s: Seconds = Field(7200, description="a run longer than this is stopped")
     idle_s: Seconds = Field(900, description="an idle agent process ends after this")

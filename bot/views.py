@@ -41,6 +41,11 @@ class Facts:
 
 def proposal(item: Proposal, language: str, keyboard: Keyboard, facts: Facts, who: str = "") -> Message:
     """Show a proposal, exactly what agents would be told, and where it stands."""
+    return proposal_draft(item, language, facts, who).message(keyboard)
+
+
+def proposal_draft(item: Proposal, language: str, facts: Facts, who: str = "") -> Draft:
+    """Write a proposal's card without its buttons."""
     draft = Draft()
     draft.bold(say(f"proposal.title_{item.verdict.value}", language, lesson=item.lesson or "", id=item.id))
     draft.line()
@@ -61,7 +66,7 @@ def proposal(item: Proposal, language: str, keyboard: Keyboard, facts: Facts, wh
     for warning in warnings(item, facts, language):
         draft.plain(f"⚠️ {warning}").line()
     _state(draft, item, language, who)
-    return draft.message(keyboard)
+    return draft
 
 
 def _placed(draft: Draft, scope: Scope, project: str | None, domain: str, language: str) -> None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
-from bot import cards, delivery, people
+from bot import cards, delivery, people, views
 from bot.callbacks import Kind, encode
+from bot.deck import Source
 from bot.dispatch import OnSaid, Said, Tap
+from bot.draft import Draft
 from bot.locales import say
 from bot.outbox import Key, Message, edit, post
 from bot.turn import Desk, Reply
@@ -263,3 +265,33 @@ def _say(tx: Tx, said: Said, text: str) -> None:
 
 TAPS = {Kind.PROPOSAL: tap_proposal, Kind.REMARK: tap_meaning, Kind.ANALYSIS: tap_analysis}
 REPLIES = {"proposal": reply_proposal, "wording": reply_wording, "write": reply_write}
+
+
+# -- in the deck of /review ----------------------------------------------------------------------------
+
+
+def _waiting(tx: Tx, desk: Desk, now: float) -> list[str]:
+    del desk, now
+    return [item.id for item in tx.proposals.all(pending_only=True)]
+
+
+def _stamp(tx: Tx, id: str) -> str:
+    item = proposals.need_proposal(tx, id)
+    return f"{item.state}:{item.version}"
+
+
+def _draft(tx: Tx, desk: Desk, id: str, language: str) -> Draft:
+    item = proposals.need_proposal(tx, id)
+    return views.proposal_draft(item, language, cards.facts_of(tx, desk, item))
+
+
+def _decided(tx: Tx, desk: Desk, id: str, is_yes: bool, user: str, language: str, now: float) -> str:
+    item = proposals.need_proposal(tx, id)
+    return _decide(tx, desk, item, item.version, "approve" if is_yes else "reject", user, language, now).toast
+
+
+def _detail(tx: Tx, desk: Desk, id: str, lane: str, now: float) -> None:
+    cards.show(tx, desk, proposals.need_proposal(tx, id), lane, now)
+
+
+SOURCE = Source("proposal", _waiting, _stamp, _draft, _decided, _detail)
