@@ -11,9 +11,10 @@ from core.cli.proposals import record
 from core.cli.speech import tell
 from core.cli.spoken import SpokenCommand
 from core.errors import Invalid
+from core.model.lesson import Lesson
 from core.model.proposal import Proposal
 from core.services import consolidation
-from core.services.similarity import Similar
+from core.services.similarity import Similar, same
 from core.services.similarity import similar as nearest
 from core.tables import Tx
 
@@ -35,16 +36,25 @@ def similar(text: tuple[str, ...], is_stdin: bool, limit: int, project: str | No
         raise Invalid("cli.lessons.similar_what")
     home = access.project(project)
     texts = _texts() if is_stdin else [" ".join(text)]
-    found = access.read(lambda tx: [nearest(tx, each, home, limit) for each in texts])
+    found, equal = access.read(lambda tx: _found(tx, texts, home, limit))
     if is_stdin:
         for each in found:
             click.echo(show.encode([_record(one) for one in each]))
     elif is_json:
         show.as_json([_record(each) for each in found[0]])
-    elif not found[0]:
-        show.line(tell("lessons.none_similar"))
     else:
-        show.table([_row(each) for each in found[0]])
+        for lesson in equal:
+            show.line(tell("lessons.known", id=lesson.id, rule=lesson.rule))
+        if found[0]:
+            show.table([_row(each) for each in found[0]])
+        elif not equal:
+            show.line(tell("lessons.none_similar"))
+
+
+def _found(tx: Tx, texts: list[str], project: str, limit: int) -> tuple[list[list[Similar]], list[Lesson]]:
+    """Look for each text; what says the same is told for a single one."""
+    equal = same(tx, texts[0], project) if len(texts) == 1 else []
+    return [nearest(tx, each, project, limit) for each in texts], equal
 
 
 def _texts() -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from core.model.ids import LessonId
 from core.model.lesson import Lesson
+from core.rules.approval import folded
 from core.rules.polarity import contradiction
 from core.tables import CoreTx
 
@@ -21,9 +22,19 @@ class Similar:
 
 
 def similar(tx: CoreTx, text: str, project: str | None, limit: int = 5) -> list[Similar]:
-    """Give the nearest active lessons that reach that project, best first."""
-    found = tx.lessons.nearest(text, project, limit)
-    return [Similar(each, score, contradiction(text, each.rule)) for each, score in found]
+    """Give the nearest active lessons that reach that project, best first.
+
+    One that says the same word for word is not among them: it is the same (`same`), not near.
+    """
+    equal = {each.id for each in same(tx, text, project)}
+    found = tx.lessons.nearest(text, project, limit + len(equal))
+    near = [(each, score) for each, score in found if each.id not in equal][:limit]
+    return [Similar(each, score, contradiction(text, each.rule)) for each, score in near]
+
+
+def same(tx: CoreTx, text: str, project: str | None) -> list[Lesson]:
+    """Give the active lessons of that project that say a text but for case, spacing, accents, full stop."""
+    return [each for each in tx.lessons.saying(folded(text)) if each.reaches(project)]
 
 
 def conflicts(tx: CoreTx, rule: str, project: str | None, but: Collection[str] = ()) -> tuple[LessonId, ...]:
