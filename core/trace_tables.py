@@ -47,8 +47,12 @@ class TraceTable(Protocol):
         """Give the newest calls first."""
         ...
 
-    def prune(self, before: float, limit: int) -> int:
-        """Forget at most `limit` calls older than that; give how many."""
+    def range(self) -> tuple[int, int]:
+        """Give the numbers of the first and the last call that is kept."""
+        ...
+
+    def prune(self, before: float, first: int, last: int) -> int:
+        """Forget the calls of that range that are older than that; give how many."""
         ...
 
     def erase(self, key: PatternKey) -> int:

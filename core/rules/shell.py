@@ -39,7 +39,7 @@ def parse(command: str, error_text: str = "") -> Command:
 
     `error_text` is the output of a failed call (nothing for a success): the command it names wins.
     """
-    read = _read_cached(command) if len(command) <= _CACHED_LENGTH else _read(command)
+    read = _read_cached(command) if len(command) <= _CACHED_LENGTH else _read_long(command)
     if not error_text or len(read.segments) < 2:
         return read
     failing = _find_named(read.segments, error_text)
@@ -69,6 +69,7 @@ def _read(command: str) -> Command:
 
 
 _read_cached = lru_cache(maxsize=4_096)(_read)
+_read_long = lru_cache(maxsize=8)(_read)  # a call is looked at several times in a row
 
 
 # The failing command

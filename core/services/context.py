@@ -3,7 +3,7 @@
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,9 @@ from typing import Final
 from core.model.ids import LessonId
 from core.model.lesson import Domain, project_hash
 from core.rules import context as rules
-from core.rules.context import Block, Budgets
+from core.rules.context import Block, Budgets, Failure
+from core.services import patterns
+from core.services.candidates import chosen
 from core.settings import CoreSettings
 from core.tables import CoreTx
 
@@ -43,10 +45,12 @@ def block(
     *,
     folder: str = FOLDER,
     budgets: Budgets | None = None,
+    candidates: Sequence[Failure] = (),
 ) -> Block:
     """Render what the next run in that project is told; nothing where lessons are off.
 
-    `folder` is where the domains' files are, as the agent is to read it.
+    `folder` is where the domains' files are, as the agent is to read it. `candidates` are patterns that
+    nobody accepted yet, for agents the bot hosts.
     """
     if is_off:
         return rules.render(())
@@ -55,7 +59,8 @@ def block(
     sizes = tx.lessons.told_sizes(project)
     fitting, waiting = rules.choose(sizes, files, language=language, chars=limits.lessons_chars)
     told = [lesson for each in fitting if (lesson := tx.lessons.get(LessonId(each))) is not None]
-    made = rules.render(told, domain_files=files, language=language, budgets=limits)
+    failures = [*patterns.accepted(tx, project), *candidates]
+    made = rules.render(told, domain_files=files, failures=failures, language=language, budgets=limits)
     if not waiting:
         return made
     return replace(made, waiting_ids=tuple(sorted((*made.waiting_ids, *waiting), key=rules.by_number)))
@@ -66,10 +71,21 @@ def budgets_of(settings: CoreSettings) -> Budgets:
     return Budgets(settings.max_lesson_chars, settings.max_injected, settings.max_injected_chars)
 
 
-def current(tx: CoreTx, project: str | None, settings: CoreSettings, *, is_off: bool = False) -> Block:
-    """Render what the next run in that project is told, as store and settings make it on every surface."""
+def current(
+    tx: CoreTx,
+    project: str | None,
+    settings: CoreSettings,
+    *,
+    is_off: bool = False,
+    session: str | None = None,
+) -> Block:
+    """Render what the next run in that project is told, as store and settings make it on every surface.
+
+    A `session` that the bot hosts is told the candidates that were chosen at its start as well.
+    """
     folder, budgets = shown(settings.context_folder), budgets_of(settings)
-    return block(tx, project, language(tx), is_off, folder=folder, budgets=budgets)
+    tried = chosen(tx, session, project) if session is not None and settings.candidates else []
+    return block(tx, project, language(tx), is_off, folder=folder, budgets=budgets, candidates=tried)
 
 
 def domain_files(tx: CoreTx, language: str, *, lesson_chars: int = Budgets().lessons_chars) -> dict[str, str]:

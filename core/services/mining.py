@@ -77,15 +77,17 @@ class _Counts:
 
     def __init__(self, tx: TraceTx, rulings: Rulings) -> None:
         self._tx, self._rulings = tx, rulings
-        self._usage: dict[tuple[PatternKey, int], list[int]] = {}
+        self._usage: dict[tuple[str, str, str, int], list[int]] = {}
         self._noted: set[tuple[PatternKey, str, int]] = set()
         self.patterns: dict[PatternKey, Pattern] = {}
         self.failures = 0
 
     def add(self, trace: Trace) -> None:
         """Count one call."""
-        key = PatternKey(trace.project, trace.tool, trace.verb or trace.tool)
-        counted = self._usage.setdefault((key, int(trace.ts // WEEK_S)), [0, 0])
+        place = (trace.project, trace.tool, trace.verb or trace.tool, int(trace.ts // WEEK_S))
+        counted = self._usage.get(place)
+        if counted is None:
+            counted = self._usage[place] = [0, 0]
         counted[0] += 1
         if trace.is_failure:
             counted[1] += 1
@@ -116,7 +118,12 @@ class _Counts:
         """Write what changed."""
         for pattern in self.patterns.values():
             self._tx.patterns.put(pattern)
-        self._tx.usage.add({place: Usage(*counted) for place, counted in self._usage.items()})
+        self._tx.usage.add(
+            {
+                (PatternKey(project, tool, verb), week): Usage(*counted)
+                for (project, tool, verb, week), counted in self._usage.items()
+            }
+        )
 
     def _get(self, key: PatternKey) -> Pattern | None:
         if key not in self.patterns and (found := self._tx.patterns.get(key)) is not None:

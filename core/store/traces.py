@@ -27,7 +27,7 @@ class SqlTraces:
     def claim(self, hashes: Sequence[int]) -> set[int]:
         found = self._connection.execute(queries()["trace_known"], {"hashes": json.dumps(list(hashes))})
         fresh = set(hashes).difference(row[0] for row in found)
-        self._connection.executemany(queries()["trace_claim"], [(each,) for each in fresh])
+        self._connection.executemany(queries()["trace_claim"], [(each,) for each in sorted(fresh)])
         return fresh
 
     def add(self, traces: Iterable[Trace]) -> None:
@@ -41,8 +41,12 @@ class SqlTraces:
         values = {"limit": limit, "project": project}
         return [_trace(row) for row in self._connection.execute(queries()["trace_newest"], values)]
 
-    def prune(self, before: float, limit: int) -> int:
-        return run(self._connection, "trace_prune", before=before, limit=limit)
+    def range(self) -> tuple[int, int]:
+        first, last = self._connection.execute(queries()["trace_range"]).fetchone()
+        return first, last
+
+    def prune(self, before: float, first: int, last: int) -> int:
+        return run(self._connection, "trace_prune", before=before, first=first, last=last)
 
     def erase(self, key: PatternKey) -> int:
         return run(self._connection, "trace_erase", **_names(key))

@@ -17,7 +17,10 @@ WHERE run = :run AND turn >= :turn ORDER BY seq;
 SELECT * FROM trace WHERE :project IS NULL OR project = :project ORDER BY seq DESC LIMIT :limit;
 
 -- name: trace_prune
-DELETE FROM trace WHERE seq IN (SELECT seq FROM trace WHERE ts < :before ORDER BY ts LIMIT :limit);
+DELETE FROM trace WHERE seq BETWEEN :first AND :last AND ts < :before;
+
+-- name: trace_range
+SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM trace;
 
 -- name: trace_erase
 DELETE FROM trace WHERE project = :project AND tool = :tool AND verb = :verb AND error_class = :error_class;

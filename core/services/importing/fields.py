@@ -7,6 +7,7 @@ from pathlib import Path
 from core.services.importing.lines import Record
 from core.settings import project_of
 
+MOST = 2**62  # what SQLite can hold, and more than anything counts to
 _MILLISECONDS = 1e11  # seconds would be the year 5138
 
 
@@ -32,7 +33,7 @@ def number(record: Record, *names: str) -> int | None:
     """Give the first of those fields that is a whole number SQLite can hold."""
     for name in names:
         value = record.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62:
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST:
             return value
     return None
 

@@ -60,12 +60,12 @@ class EventReader:
         self._turn += 1
         self._ts = fields.time(record, "ts", "timestamp") or self._ts
         session = fields.text(record, "session") or self._source.name
-        turn = fields.number(record, "turn")
+        turn, cmd = record.get("turn"), record.get("cmd")
         trace = Trace(
             ts=self._ts,
             session=session,
             run=fields.text(record, "run") or session,
-            turn=self._turn if turn is None else turn,
+            turn=turn if type(turn) is int and abs(turn) < fields.MOST else self._turn,
             project=fields.text(record, "project") or self._source.project,
             agent=fields.text(record, "agent") or "pi",
             tool=tool,
@@ -73,8 +73,8 @@ class EventReader:
             exit_code=fields.number(record, "exit_code", "exitCode", "returncode"),
             aborted=bool(fields.flag(record, "aborted")),
             file=fields.text(record, "file"),
-            cmd=fields.text(record, "cmd"),
-            verb=None if record.get("cmd") else fields.text(record, "verb"),
+            cmd=cmd if type(cmd) is str and cmd else None,
+            verb=None if cmd else fields.text(record, "verb"),
             error_class=_CLASSES.get(fields.text(record, "error_class") or ""),
         )
         yield Finished(self._twins.name(line.raw), trace, fields.text(record, "snippet", "out") or "")

@@ -8,7 +8,6 @@ CREATE TABLE trace (
   file TEXT, cmd TEXT, verb TEXT, error_class TEXT, snippet TEXT NOT NULL
 ) STRICT;
 CREATE INDEX trace_run ON trace (session, seq);
-CREATE INDEX trace_ts ON trace (ts);
 
 -- The calls that were counted, by a hash of what makes them one: longer than the traces themselves.
 CREATE TABLE counted (hash INTEGER PRIMARY KEY) STRICT;
