@@ -73,6 +73,15 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How a body is read (`{name}` being the skill), how to see those that did not fit, and both without MCP."""
+
+    how: str = 'skill_read("{name}")'
+    more: str = "More skills: ask list_agents"
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """The text, the ids of lessons and patterns in it, those that found no place, and the text's hash."""
 
@@ -144,20 +153,18 @@ def render(
     skills: Sequence[Skill] = (),
     language: str = "en",
     budgets: Budgets | None = None,
-    read_skill: str = 'skill_read("{name}")',
-    more_skills: str = "More skills: ask list_agents",
+    reading: Reading | None = None,
 ) -> Block:
     """Render the block; empty text where there is nothing to tell.
 
     `lessons` are those of `told_to`, `domain_files` the file to read for each of `on_demand`. Candidates
-    among `failures` come last, in the order given. `read_skill` says how a body is read, `{name}` being the
-    skill; `more_skills` how to see those that did not fit.
+    among `failures` come last, in the order given.
     """
     limits, titles = budgets or Budgets(), headings(language)
     sections = (
         _lessons_section(lessons, domain_files or {}, titles.lessons, limits.lessons_chars),
         _failures_section(failures, titles.failures, limits),
-        _skills_section(skills, read_skill, more_skills, limits.skills_chars),
+        _skills_section(skills, reading or Reading(), limits.skills_chars),
     )
     return _joined(sections)
 
@@ -253,17 +260,18 @@ def failure_line(failure: Failure) -> str:
     return f'- {command}: fails with "{quoted}"{worked}'
 
 
-def _skills_section(skills: Sequence[Skill], read_skill: str, more: str, chars: int) -> _Section:
-    """List skills by name; when they do not all fit, end with the line that says how to see the rest."""
+def _skills_section(skills: Sequence[Skill], reading: Reading, chars: int) -> _Section:
+    """List skills by name; when they do not all fit, a line says how to see the rest; the hint comes last."""
     if not skills:
         return _Section()
     by_name = sorted(skills, key=lambda each: each.name)
-    rest: tuple[str, ...] = ()
-    room = chars - _size((SKILLS_HEADING,))
-    lines = _fitting(by_name, lambda each: _skill_line(each, read_skill), room)
+    more, hint = one_line(reading.more), one_line(reading.hint)
+    rest = (hint,) if hint else ()
+    room = chars - _size((SKILLS_HEADING, *rest))
+    lines = _fitting(by_name, lambda each: _skill_line(each, reading.how), room)
     if len(lines) < len(by_name):
-        rest = (one_line(more),)
-        lines = _fitting(by_name, lambda each: _skill_line(each, read_skill), room - _size(rest))
+        lines = _fitting(by_name, lambda each: _skill_line(each, reading.how), room - _size((more,)))
+        rest = (more, *rest)
     return _Section(_lined((SKILLS_HEADING, *lines.values(), *rest)))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.model.ids import LessonId
 from core.model.lesson import Domain, Lesson, Scope
-from core.rules.context import Budgets, Failure, Skill, on_demand, render, render_domain, told_to
+from core.rules.context import Budgets, Failure, Reading, Skill, on_demand, render, render_domain, told_to
 
 DOMAIN_FILE = {Domain.DEBUG: "~/.auto-improve/context/domain-debug.md"}
 
@@ -231,8 +231,20 @@ def test_skills_beyond_the_cap_are_pointed_to() -> None:
     """The last line says how to see the rest."""
     skills = [Skill(f"skill-{number:02}", "workflow", "d" * 90) for number in range(30)]
 
-    text = render([], skills=skills, more_skills="More skills: ask list_agents").text
+    text = render([], skills=skills).text
 
     assert len(text) <= 1200
     assert text.splitlines()[1].startswith("- skill-00 (workflow): ")
     assert text.endswith("More skills: ask list_agents\n")
+
+
+def test_three_hundred_skills_stay_within_the_cap_and_say_how_to_see_the_rest() -> None:
+    """The section is cut whole lines at a time; the ways to see and read the rest stand at its end."""
+    skills = [Skill(f"skill-{number:03}", "reference", "d" * (number * 3)) for number in range(300)]
+    hint = "Without these tools: auto-improve skills read NAME"
+
+    text = render([], skills=skills, reading=Reading(hint=hint)).text
+
+    assert len(text) <= 1200
+    assert text.splitlines()[-2:] == ["More skills: ask list_agents", hint]
+    assert len(text.splitlines()) > 5
