@@ -14,6 +14,7 @@ from core.rules import context as rules
 from core.rules.context import Block, Budgets, Failure
 from core.services import patterns
 from core.services.candidates import chosen
+from core.services.rulings import is_accepted
 from core.settings import CoreSettings
 from core.tables import CoreTx
 
@@ -100,9 +101,11 @@ def domain_files(tx: CoreTx, language: str, *, lesson_chars: int = Budgets().les
 def ready_files(tx: CoreTx, settings: CoreSettings) -> dict[str, str]:
     """Give every file that agents read beside a run of ours, by name (product.md 7).
 
-    One for each project that has lessons of its own, one for all others, one for each domain.
+    One for each project that has lessons or patterns of its own, one for all others, one for each domain.
     """
-    homes = [(f"{project_hash(each)}.md", each) for each in tx.lessons.projects()]
+    decided = {each.project for each in tx.rulings.of() if is_accepted(each)}
+    projects = sorted({*tx.lessons.projects(), *decided})
+    homes = [(f"{project_hash(each)}.md", each) for each in projects]
     blocks = {name: current(tx, project, settings).text for name, project in homes}
     domains = domain_files(tx, language(tx), lesson_chars=settings.max_lesson_chars)
     return {"global.md": current(tx, None, settings).text, **domains, **blocks}

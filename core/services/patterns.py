@@ -25,6 +25,7 @@ SHOWN = (State.REGRESSION, State.CANDIDATE, State.ACCEPTED, State.RESOLVED)
 
 
 USUAL = Thresholds()
+States = Iterable[State]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def listing(
     project: str | None,
     now: float,
     thresholds: Thresholds = USUAL,
-    states: Iterable[State] = SHOWN,
+    states: States = SHOWN,
 ) -> list[Standing]:
     """Give the patterns in those states, best first; decided ones also where nothing is counted any more."""
     rulings, wanted = Rulings(tx.rulings.of(project)), frozenset(states)

@@ -2,13 +2,14 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import blake2b
 
 from core.model.trace import ErrorClass, Trace
 from core.services.importing import fields
 from core.services.importing.calls import Source
 from core.services.importing.lines import Line, Record
-from core.services.traces import Finished
+from core.services.traces import Finished, absolute, call_key
 
 _GAP_S = 1800.0  # pi-evolver writes no session: half an hour of silence begins another
 _REMEMBERED = 2_048
@@ -77,7 +78,12 @@ class EventReader:
             verb=None if cmd else fields.text(record, "verb"),
             error_class=_CLASSES.get(fields.text(record, "error_class") or ""),
         )
-        yield Finished(self._twins.name(line.raw), trace, fields.text(record, "snippet", "out") or "")
+        call, folder = fields.text(record, "call"), fields.text(record, "cwd")
+        if folder is not None:
+            trace = replace(trace, file=absolute(trace.file, folder, trace.project))
+        # The extension's spool names the call, as the session's own file does.
+        key = call_key(call, session) if call is not None else self._twins.name(line.raw)
+        yield Finished(key, trace, fields.text(record, "snippet", "out") or "")
 
 
 class EvolverReader:
