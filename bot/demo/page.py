@@ -142,6 +142,8 @@ class Page:
             raise web.HTTPBadRequest(text=tell("closed.broken", spoken(request))) from None
         world = self._world
         await world.bell.wait_until(lambda: world.state.version > seen, LONGEST_WAIT_S)
+        if world.bell.is_closing:
+            raise web.HTTPServiceUnavailable
         guide = await self.look() if self.look is not None else Guide()
         news = view_chat(world.state, VISITOR_ID, seen).model_dump()
         can_react = "message_reaction" in world.state.updates.allowed

@@ -135,9 +135,11 @@ class Checks:
             async with asyncio.timeout(CHECK_S):
                 output, _ = await process.communicate()
         except TimeoutError:
-            process.kill()
-            await process.wait()
             return Suite(name, 0, -1)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         numbers = output.split()[-2:]
         if process.returncode != 0 or len(numbers) != 2:
             return Suite(name, 0, -1)

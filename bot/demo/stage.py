@@ -1,6 +1,7 @@
 """The composition of the demo: page and local Telegram, the real bot, a scripted agent or the person's Pi."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -75,6 +76,10 @@ async def show(world: World, settings: BotSettings, port: int, announce: Callabl
                 await work(core, settings, api, stop)
             finally:
                 watching.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watching
+                page.look = None
+                world.bell.close()  # whoever waits for news hears it now, not when the store is gone
 
 
 def _agents(settings: BotSettings, world: World) -> Mapping[str, AgentRunner] | None:

@@ -31,11 +31,16 @@ class Visit:
         await self.tab.type(text)
         await self.tab.press("Enter")
 
-    async def tap(self, words: str) -> None:
-        """Tap the newest button with these words, as soon as there is one; a single emoji has to be all of it."""
-        button = f"[...document.querySelectorAll('.key')].findLast((key) => {_names(words)})"
+    async def key(self, words: str) -> str:
+        """Wait for the newest button with these words; a single emoji has to be all of it."""
+        test = "key.textContent ===" if len(words) < 3 else "key.textContent.includes"
+        button = f"[...document.querySelectorAll('.key')].findLast((key) => {test}({json.dumps(words)}))"
         await self.tab.wait(button, PATIENCE_S)
-        await self.tab.js(f"{button}.click()")
+        return button
+
+    async def tap(self, words: str) -> None:
+        """Tap the newest button with these words, as soon as there is one."""
+        await self.tab.js(f"{await self.key(words)}.click()")
 
     async def see(self, words: str, *, count: int = 1) -> None:
         """Wait until so many messages of the bot show these words."""
@@ -78,11 +83,6 @@ class Visit:
         await self.say(prompt)
         await self.tap("👎")
         await self.tap("Wrong result")
-
-
-def _names(words: str) -> str:
-    test = "key.textContent ===" if len(words) < 3 else "key.textContent.includes"
-    return f"{test} {json.dumps(words)}" if len(words) < 3 else f"{test}({json.dumps(words)})"
 
 
 @asynccontextmanager
