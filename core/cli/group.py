@@ -6,6 +6,7 @@ from typing import cast
 
 import click
 
+from core.cli import intake
 from core.cli.speech import tell
 from core.cli.spoken import SpokenGroup
 
@@ -73,10 +74,20 @@ class ListGroup(LazyGroup):
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
+@click.pass_context
+def _before(ctx: click.Context) -> None:
+    """Take in what the terminal did meanwhile."""
+    intake.before(ctx.invoked_subcommand)
+
+
 def root(more: Mapping[str, str] | None = None, filters: Mapping[str, str] | None = None) -> LazyGroup:
     """Build the group `auto-improve`; `more` and `filters` come from another package."""
     group = LazyGroup(
-        "auto-improve", {**LAZY, **(more or {})}, help=tell("help.root"), context_settings=CONTEXT
+        "auto-improve",
+        {**LAZY, **(more or {})},
+        help=tell("help.root"),
+        context_settings=CONTEXT,
+        callback=_before,
     )
     group.add_command(
         LazyGroup("inspect", {**FILTERS, **(filters or {})}, "inspect_", help=tell("help.inspect"))

@@ -1,6 +1,6 @@
 """Put our extension and skill where a person's Pi finds them, and take them out again (product.md 2).
 
-Two files are ours, known by their first and last line; nothing else is ever touched. The folders made for them
+Two files are ours, known by their first and last line; nothing else is ever touched. Folders made for them
 are noted in the extension, so that taking it out leaves what was there before.
 """
 
@@ -17,7 +17,9 @@ from core.errors import Refused
 from core.services.context import write_file
 
 _BLANK: Final = "const INSTALLED: Installed | null = null;"
-_FIRST: Final = "// auto-improve {version}, by `auto-improve install pi`, which replaces this file: edit nothing here.\n"
+_FIRST: Final = (
+    "// auto-improve {version}, by `auto-improve install pi`, which replaces this file: edit nothing here.\n"
+)
 _LAST: Final = "<!-- auto-improve {version} -->\n"
 _IS_EXTENSION: Final = re.compile(r"\A// auto-improve (\S+), by `auto-improve install pi`")
 _IS_SKILL: Final = re.compile(r"<!-- auto-improve (\S+) -->\n?\Z")
@@ -155,13 +157,14 @@ def _noted(extension: _Place) -> list[str]:
 
 def _write(path: Path, text: str, was: str | None, is_dry: bool) -> Step:
     try:
-        if is_dry:
-            is_new = was is None or path.read_bytes() != text.encode()
-        else:
-            is_new = write_file(path, text)
+        is_new = _differs(path, text) if is_dry else write_file(path, text)
     except OSError as error:
         raise Refused("cli.install.failed", path=path, reason=error.strerror or error) from None
     return Step(path, Change.WRITTEN if is_new else Change.UNCHANGED, was)
+
+
+def _differs(path: Path, text: str) -> bool:
+    return not path.exists() or path.read_bytes() != text.encode()
 
 
 def _remove(path: Path, was: str, is_dry: bool) -> Step:
