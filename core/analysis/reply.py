@@ -54,6 +54,7 @@ def parse(text: str, evidence: Evidence, project: str | None = None) -> Finding:
         relation=reply.relation,
         cause=_one_line(reply.cause),
         origin=Origin.AGENT,
+        is_placed=reply.scope is not None,
     )
     _check(finding, evidence, project or (evidence.run.project if evidence.run else None))
     return finding

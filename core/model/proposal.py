@@ -37,7 +37,10 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an analyst answers (product.md 6), checked and typed but not yet before the gate."""
+    """What an analyst answers (product.md 6), checked and typed but not yet before the gate.
+
+    Where its scope was not named (`is_placed`), a new lesson goes where the evidence says (learning.md 2).
+    """
 
     verdict: Verdict
     rule: str = ""
@@ -49,6 +52,7 @@ class Finding:
     cause: str = ""
     origin: Origin = Origin.AGENT
     is_by_rules: bool = False
+    is_placed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

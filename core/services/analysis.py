@@ -10,6 +10,7 @@ from core.model.evidence import Evidence
 from core.model.ids import FeedbackId, LessonId
 from core.model.proposal import Analysis, AnalysisState, Finding, Origin, Proposal, Verdict
 from core.rules import approval
+from core.rules.placement import default_scope
 from core.rules.redact import redact
 from core.services import proposals
 from core.services.cases import (
@@ -24,7 +25,7 @@ from core.services.cases import (
     standing_vote,
 )
 from core.services.changes import need
-from core.services.evidence import gather
+from core.services.evidence import gather, project_of
 from core.services.verdicts import Conclusion, conclude
 from core.tables import CoreTx
 
@@ -135,7 +136,9 @@ def write_myself(tx: CoreTx, id: str, text: str, now: float) -> Proposal:
     """
     analysis = need_analysis(tx, id)
     vote = standing_vote(tx, analysis)
-    finding = Finding(Verdict.NEW, rule=text, domain=vote.domain, origin=Origin.PERSON)
+    run = tx.runs.get(analysis.run) if analysis.run else None
+    scope = default_scope((vote.user_comment, text), run.calls if run else (), project_of(run, vote))
+    finding = Finding(Verdict.NEW, rule=text, domain=vote.domain, scope=scope, origin=Origin.PERSON)
     known = tx.proposals.by_key(key_of(analysis))
     if known is not None:
         approval.require(known, known.version)

@@ -19,7 +19,7 @@ from core.tables import CoreTx
 
 NEAREST = 8
 SHARED_TERMS = 0.6  # of all terms of both, from which on two rules are offered as one
-SHARED_TERMS_OF_OPPOSITES = 0.5
+SHARED_TERMS_OF_OPPOSITES = 0.3  # the guard itself looks for the same subject
 MOST_IN_GROUP = 6
 MOST_PROPOSALS = 20  # one pass asks a person for no more
 

@@ -10,6 +10,7 @@ from core.model.run import Call, Prompt, PromptState, Run, RunState, Session
 from core.ports import Ids
 from core.rules.context import Block, render
 from core.rules.redact import redact
+from core.services import domains
 from core.tables import CoreTx
 
 _RUN_STATE = {
@@ -139,13 +140,15 @@ def finish(tx: CoreTx, id: str, ended: Ended, calls: Iterable[Call], now: float)
     run = need_run(tx, id)
     if run.state is not RunState.RUNNING:
         return run
+    kept = tuple(calls)
     done = replace(
         run,
+        domain=domains.of_run(kept, run.prompt),
         state=_RUN_STATE[ended.outcome],
         answer=redact(ended.answer),
         error=redact(ended.error or ""),
         ended=now,
-        calls=tuple(calls),
+        calls=kept,
     )
     tx.runs.put(done)
     _close_prompts(tx, {run.id}, PromptState.DONE)

@@ -9,6 +9,7 @@ from core.model.ids import LessonId
 from core.model.lesson import Lesson, Scope
 from core.model.proposal import Analysis, AnalysisState, Finding, Proposal, State, Verdict
 from core.rules import approval
+from core.rules.placement import default_scope
 from core.services import counting, lessons, proposals
 from core.services.cases import MAX_TRIES, again, basis_of, end, fail, key_of, need_analysis, restart, vote_of
 from core.services.changes import need
@@ -89,6 +90,7 @@ def _is_outdated(tx: CoreTx, seen: Evidence, case: _Case, finding: Finding) -> b
 
 
 def _apply(tx: CoreTx, case: _Case, finding: Finding) -> Conclusion:
+    finding = _placed(case, finding)
     existing = tx.proposals.by_key(key_of(case.analysis))
     if existing is not None:
         return _reworded(tx, case, existing, finding)
@@ -102,6 +104,15 @@ def _apply(tx: CoreTx, case: _Case, finding: Finding) -> Conclusion:
             return _violated(tx, case, need(tx, settled.lesson or ""), finding)
         case _:
             return _proposed(tx, case, settled)
+
+
+def _placed(case: _Case, finding: Finding) -> Finding:
+    """Give a new lesson whose scope nobody named the one that the evidence speaks for (learning.md 2)."""
+    if finding.is_placed or finding.verdict is not Verdict.NEW or finding.scope is not Scope.GLOBAL:
+        return finding
+    calls = case.known.run.calls if case.known.run else ()
+    scope = default_scope((case.known.words, finding.rule), calls, case.project)
+    return replace(finding, scope=scope, is_placed=True)
 
 
 def _nothing(

@@ -55,6 +55,7 @@ def test_a_reply_as_agreed_becomes_a_finding() -> None:
         Scope.PROJECT,
         cause="The tests were not run.",
         origin=Origin.AGENT,
+        is_placed=True,
     )
 
     assert expected == parse(reply(), EVIDENCE)
