@@ -11,6 +11,7 @@ from core.cli.speech import tell
 from core.cli.spoken import SpokenGroup
 
 LAZY = {
+    "agents": "core.cli.agents:agents",
     "backup": "core.cli.transfer:backup",
     "context": "core.cli.context:context",
     "export": "core.cli.transfer:export",
@@ -18,8 +19,14 @@ LAZY = {
     "install": "core.cli.install:install",
     "import": "core.cli.transfer:import_",
     "lessons": "core.cli.lessons:lessons",
+    "mine": "core.cli.traces:mine",
+    "patterns": "core.cli.patterns:patterns",
+    "mcp": "core.cli.mcp:mcp",
     "proposals": "core.cli.proposals:proposals",
+    "report": "core.cli.report:report",
     "restore": "core.cli.transfer:restore",
+    "skills": "core.cli.skills:skills",
+    "traces": "core.cli.traces:traces",
     "uninstall": "core.cli.install:uninstall",
 }
 """Name of a command to `module:attribute`; its one-line help is `cli.help.<name>`."""

@@ -120,7 +120,9 @@ def _stand(pattern: Pattern, rulings: Rulings, seen: Seen, now: float, limits: T
     return Standing(pattern, state, calls, score(pattern, calls, now), failure_line(failure), ruling)
 
 
-def find(tx: CoreTx, seen: Seen, id: str, project: str, now: float) -> list[Standing]:
+def find(
+    tx: CoreTx, seen: Seen, id: str, project: str, now: float, thresholds: Thresholds = USUAL
+) -> list[Standing]:
     """Give what an id as typed addresses: one class, or without `#class` all of them.
 
     Raises NotFound, Invalid (not an id).
@@ -128,7 +130,7 @@ def find(tx: CoreTx, seen: Seen, id: str, project: str, now: float) -> list[Stan
     key = _parse(project, id)
     found = [
         each
-        for each in listing(tx, seen, project, now, states=State)
+        for each in listing(tx, seen, project, now, thresholds, State)
         if (each.key.tool, each.key.verb) == (key.tool, key.verb)
         and key.error_class in (None, each.key.error_class)
     ]

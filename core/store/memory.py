@@ -169,6 +169,16 @@ class MemoryRuns(Table):
         found = (each for each in reversed(self._runs.values()) if project in (None, each.project))
         return next(found, None)
 
+    def blank(self, before: float) -> int:
+        old = [
+            each
+            for each in self._runs.values()
+            if each.ended is not None and each.ended < before and (each.prompt or each.answer)
+        ]
+        for run in old:
+            self._runs[run.id] = replace(run, prompt="", answer="", error="", calls=())
+        return len(old)
+
     def running(self) -> list[Run]:
         return [each for each in self._runs.values() if each.state is RunState.RUNNING]
 

@@ -109,6 +109,7 @@ class SqlRuns:
     """Sessions, their queues, runs, and the audit log."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
         self._runs = Rows(connection, "run", Run)
         self._sessions = Rows(connection, "session", Session)
         self._prompts = Rows(connection, "prompt", Prompt)
@@ -125,6 +126,9 @@ class SqlRuns:
 
     def newest(self, project: str | None = None) -> Run | None:
         return self._runs.one("run_newest", project=project)
+
+    def blank(self, before: float) -> int:
+        return run(self._connection, "run_blank", before=before)
 
     def running(self) -> list[Run]:
         return self._runs.many("run_running")
