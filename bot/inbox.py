@@ -72,11 +72,14 @@ class Poller:
         probe: Probe,
         hand_on: Callable[[Incoming], None],
         on_full: OnFull,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self._sleep = sleep
         self._store, self._api, self._clock, self._probe = store, api, clock, probe
         self._hand_on, self._on_full = hand_on, on_full
         self._offset: int | None = None  # never trusted from an earlier process: ids may restart (P16)
         self.is_deaf_since: float | None = None
+        self.trouble = ""
 
     async def run(self) -> None:
         """Poll until cancelled; every error backs off and says so."""
@@ -88,11 +91,12 @@ class Poller:
                 await self._store_all(updates)
             except Exception as error:  # noqa: BLE001 -- the border of receiving: nothing may end it (P5, P6)
                 self.is_deaf_since = self.is_deaf_since or self._clock.now()
+                self.trouble = f"{type(error).__name__}: {error}"
                 pause = await self._back_off(error, pause)
             else:
                 if self.is_deaf_since is not None:
                     log.info("polling again")
-                self.is_deaf_since, pause = None, _MIN_PAUSE_S
+                self.is_deaf_since, self.trouble, pause = None, "", _MIN_PAUSE_S
 
     async def _fetch(self) -> list[Raw]:
         params: Raw = {"timeout": POLL_TIMEOUT_S, "allowed_updates": list(ALLOWED_UPDATES)}
@@ -131,5 +135,5 @@ class Poller:
                 log.warning("cannot fetch updates", error=str(error), pause_s=pause)
             case _:
                 log.error("receiving failed", pause_s=pause, exc_info=error)
-        await asyncio.sleep(pause)
+        await self._sleep(pause)
         return min(_MAX_PAUSE_S, pause * 2)

@@ -6,7 +6,7 @@ sender sends (reliability.md 1). Nothing here waits for an agent, so votes and `
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +41,9 @@ class Lanes:
         clock: Clock,
         probe: Probe,
         after: Callable[[str, tuple[Signal, ...]], None],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self._sleep = sleep
         self._store, self._app, self._clock, self._probe, self._after = store, app, clock, probe, after
         self._queues: dict[str, asyncio.Queue[Incoming]] = {}
         self._group: asyncio.TaskGroup | None = None
@@ -78,7 +80,7 @@ class Lanes:
         """Bring one update to its end: done, or dead after three tries."""
         pause, left = _PAUSE_S, await self._try(incoming)
         while left is not None:
-            await asyncio.sleep(pause)
+            await self._sleep(pause)
             pause = min(_MAX_PAUSE_S, pause * 2)
             left = await self._try(left)
 
