@@ -8,7 +8,7 @@ from core.cli.speech import language, tell
 from core.errors import AutoImproveError
 from core.texts import say_error
 
-WITHOUT = frozenset({"demo", "doctor", "inspect", "install", "run", "setup", "uninstall"})
+WITHOUT = frozenset({"demo", "doctor", "inspect", "install", "mine", "run", "setup", "uninstall"})
 """Commands that look at no run, or do this themselves."""
 
 
@@ -34,6 +34,7 @@ def before(command: str | None) -> None:
 async def _take_in() -> None:
     from core.cli import access  # noqa: PLC0415
     from core.services import spool  # noqa: PLC0415
+    from core.services.journal import journal  # noqa: PLC0415
     from core.services.spooled import Desk  # noqa: PLC0415
     from core.store.sqlite import open_store  # noqa: PLC0415
     from core.store.traces import open_traces  # noqa: PLC0415
@@ -42,4 +43,5 @@ async def _take_in() -> None:
     if not spool.has_news(ours.home / spool.FOLDER):
         return
     async with open_store(ours.store_path) as store, open_traces(ours.traces_path) as traces:
-        await spool.take_in(Desk(store, traces, ours, language()), access.CLOCK.now())
+        desk = Desk(store, traces, ours, language(), journal(ours.debug))
+        await spool.take_in(desk, access.CLOCK.now())

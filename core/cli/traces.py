@@ -8,14 +8,15 @@ import click
 
 from core.cli import access, show, stores
 from core.cli.group import LazyGroup
-from core.cli.speech import tell
+from core.cli.speech import language, tell
 from core.cli.spoken import SpokenCommand
 from core.errors import Invalid
 from core.rules.mining import State
-from core.services import retention
+from core.services import retention, spool
 from core.services.importing.files import FORMATS, Progress, Watch, import_file
 from core.services.pattern_gate import Gate
 from core.services.rulings import Rulings
+from core.services.spooled import Desk
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _BAR_EVERY = 5_000
@@ -107,15 +108,14 @@ def mine(project: str | None, is_json: bool) -> None:
     home, now = access.project(project), access.CLOCK.now()
 
     async def run(gate: Gate) -> dict[str, int]:
-        folder = gate.settings.home / "spool"
-        files = tuple(sorted(folder.glob("*.jsonl"))) if folder.is_dir() else ()
-        done = await _import_all(gate, files, "events", home)
+        desk = Desk(gate.store, gate.traces, gate.settings, language(), gate.journal)
+        done = await spool.take_in(desk, now)
         found = await gate.listing(home, now)
         candidates = [each for each in found if each.state is State.CANDIDATE]
         for each in candidates:
             gate.journal("candidate", id=each.id, failures=each.pattern.failures, score=each.score)
         return {
-            "new": sum(each.new for each in done),
+            "new": done.calls,
             "candidates": len(candidates),
             "accepted": len(found) - len(candidates),
         }

@@ -19,9 +19,10 @@ from core.rules.redact import Redactor
 from core.services import context
 from core.services.importing import fields
 from core.services.importing.lines import Line, Record
+from core.services.journal import Journal, silent
 from core.services.mining import Mined, ingest
 from core.services.rulings import Rulings
-from core.services.traces import Finished, absolute, call_key, prepare_all
+from core.services.traces import Finished, absolute, call_key, prepare_all, tell
 from core.services.transcripts import Exchange, Transcript
 from core.settings import CoreSettings
 from core.tables import Tx
@@ -51,6 +52,7 @@ class Desk:
     traces: TraceStore
     settings: CoreSettings
     language: str = "en"
+    journal: Journal = silent
     redactor: Redactor = field(default_factory=Redactor)
 
 
@@ -75,7 +77,9 @@ async def _count(desk: Desk, calls: Sequence[Finished]) -> Mined:
         return Mined()
     rulings = Rulings(await desk.store.read(lambda tx: tx.rulings.of()))
     kept = await asyncio.to_thread(prepare_all, calls, desk.redactor)
-    return await desk.traces.write(lambda tx: ingest(tx, kept, rulings))
+    mined = await desk.traces.write(lambda tx: ingest(tx, kept, rulings))
+    tell(desk.journal, mined)
+    return mined
 
 
 def _call(record: Record) -> Finished | None:

@@ -232,6 +232,16 @@ export class Redactor {
     return cut(strip(this.redact(`${head}\n…\n${tail}`)));
   }
 
+  /** Compile every pattern, one a step: V8 does it at the first uses, and that is slow. */
+  *warmUp(): Generator<void> {
+    for (const rule of this.rules) {
+      for (const pattern of [rule.hint, rule.pattern, rule.hint, rule.pattern]) {
+        "a line of output, as there are many".search(pattern);
+        yield;
+      }
+    }
+  }
+
   private spans(raw: string): Span[] {
     const found = [...this.found(raw), ...this.ownSpans(raw)];
     if (raw.search(SPLITTER) >= 0) {
@@ -398,6 +408,13 @@ function openRedactor(): Redactor | null {
   } catch {
     return null;
   }
+}
+
+/** Do one step after the other, each in a moment of its own, and keep no process alive for it. */
+function unhurried(steps: Generator<void>, waitMs: number): void {
+  setTimeout(() => {
+    if (!steps.next().done) unhurried(steps, 2);
+  }, waitMs).unref();
 }
 
 /** Give the values of our own environment that are keys: known by value, whatever they look like. */
@@ -947,11 +964,13 @@ class Session {
   private project = "";
   private files: BlockFile[] = [];
   private recorder: Recorder | null = null;
+  private readonly asks = new Set<string>();
   private handedIn = new Set<string>();
   private isNoticed = false;
 
   constructor(pi: any) {
     this.pi = pi;
+    if (this.redactor) unhurried(this.redactor.warmUp(), 200);
   }
 
   /** Find out where we are, once; a session that was started again is another one. */
@@ -1001,8 +1020,6 @@ class Session {
     if (told && this.asks.delete(event.toolCallId)) this.handedIn.add(told[0]);
     this.keep(ctx, (recorder) => recorder.ended(event, ctx.signal));
   }
-
-  private readonly asks = new Set<string>();
 
   toolStarted(event: any, ctx: any): void {
     if (/\bproposals\s+propose\b/.test(stringOf(event.args?.command))) this.asks.add(event.toolCallId);
