@@ -1,7 +1,7 @@
 """The composition root: settings in, a working core out."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +15,14 @@ from core.analysis.by_rules import ByRules
 from core.analysis.scripted import Scripted
 from core.clock import SystemClock, SystemIds
 from core.errors import AgentMissing, SettingsError
-from core.ports import AgentRunner, AgentSpec, Analyst, Clock, Ids, Store
+from core.ports import AgentRunner, AgentSpec, Analyst, Clock, Ids, Store, TraceStore
+from core.rules.redact import Redactor
+from core.services.journal import journal
+from core.services.pattern_gate import Gate
+from core.services.traces import TraceSink
 from core.settings import CoreSettings, beside_ours
 from core.store.sqlite import open_store
+from core.store.traces import open_traces_or_none
 
 PI = "pi"
 SCRIPTED = "scripted"
@@ -34,6 +39,17 @@ class Core:
     clock: Clock
     ids: Ids
     environment: Mapping[str, str]
+    traces: TraceStore
+
+    @property
+    def patterns(self) -> Gate:
+        """Give what decides about patterns across both stores."""
+        return Gate(self.store, self.traces, self.settings, journal(self.settings.debug))
+
+    def sink(self, own_secrets: Iterable[str] = ()) -> TraceSink:
+        """Give what takes the calls of running agents; `own_secrets` are masked by their value."""
+        redactor = Redactor(own_secrets)
+        return TraceSink(self.traces, self.store, redactor, journal(self.settings.debug))
 
     @property
     def runner(self) -> AgentRunner:
@@ -67,9 +83,12 @@ async def open_core(
         # The shipped script answers no questions: beside it the analyst that needs none is at work.
         is_script = agents is None and settings.agent == SCRIPTED
         analyst = Scripted() if is_script else choose_analyst(settings, runners, ids)
-    async with open_store(settings.store_path, is_checked=True) as store:
+    async with (
+        open_store(settings.store_path, is_checked=True) as store,
+        open_traces_or_none(settings.traces_path) as traces,
+    ):
         environment = {**beside_ours(settings.home), **os.environ}
-        yield Core(settings, store, analyst, runners, clock or SystemClock(), ids, environment)
+        yield Core(settings, store, analyst, runners, clock or SystemClock(), ids, environment, traces)
 
 
 def shipped_agents() -> Mapping[str, AgentRunner]:

@@ -2,16 +2,25 @@
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
+import structlog
+
+from core.errors import AutoImproveError
 from core.model.trace import ErrorClass, Trace
+from core.ports import TraceStore
 from core.rules.mining import Pattern, PatternKey
 from core.store.database import Database, open_database
 from core.store.rows import Rows, Value, queries, run, scalar
 from core.store.schema import TRACES
 from core.trace_tables import ImportState, TraceTx, Usage
+
+T = TypeVar("T")
+
+log = structlog.get_logger()
 
 _WINDOW_ROWS = 200  # calls of a session that are looked at for a recovery
 
@@ -192,3 +201,28 @@ async def open_traces(path: Path) -> AsyncIterator[Database[TraceTx]]:
     """Open the file of the traces, making or migrating it first. Raises what `open_store` raises."""
     async with open_database(path, TRACES, _tables) as store:
         yield store
+
+
+class NoTraces:
+    """Stands for a file of traces that cannot be used: every use says why, nothing else is held up."""
+
+    def __init__(self, error: AutoImproveError) -> None:
+        self._error = error
+
+    async def write(self, fn: Callable[[TraceTx], T]) -> T:  # noqa: ARG002 -- nothing is done with it
+        raise self._error
+
+    async def read(self, fn: Callable[[TraceTx], T]) -> T:  # noqa: ARG002 -- nothing is done with it
+        raise self._error
+
+
+@asynccontextmanager
+async def open_traces_or_none(path: Path) -> AsyncIterator[TraceStore]:
+    """Open the file of the traces; what is wrong with it is logged, and must not stop who answers people."""
+    async with AsyncExitStack() as stack:
+        try:
+            traces: TraceStore = await stack.enter_async_context(open_traces(path))
+        except AutoImproveError as error:
+            log.error("traces cannot be used", error=str(error))
+            traces = NoTraces(error)
+        yield traces
