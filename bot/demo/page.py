@@ -67,7 +67,7 @@ class Page:
         """Give the routes to mount."""
         at = self._door.path
         return [
-            web.get("/", self._door.enter),
+            web.get("/", self._door.enter, allow_head=False),  # a look at the link must not use it up
             web.get("/favicon.ico", _nothing),
             web.get(at, self._index),
             web.get(at + "{name:[a-z]+\\.[a-z]+}", self._owned(self._file)),

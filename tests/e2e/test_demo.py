@@ -1,6 +1,7 @@
 """The demo in a real browser: the loop by button and by reply, in both languages, for every eye and hand."""
 
 import json
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pytest
 
 from bot.demo.words import tell
 from tests.e2e.demo_visit import Visit, axe, open_demo, visit
+from tests.e2e.pi_install import pi_command
+from tests.e2e.scenes import RULE as LEARNED
+from tests.e2e.scenes import script
+from tests.fakes.pi_home import make_pi_home
+from tests.fakes.stub_provider import StubProvider
 
 CART = tell("prompt.cart", "en")
 SHIPPING = tell("prompt.shipping", "en")
@@ -183,3 +189,21 @@ async def _violations(page: Visit, source: str) -> list[str]:
         " `${fault.impact} ${fault.id}: ${fault.nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`))"
     )
     return [json.dumps(each, ensure_ascii=False) for each in found]
+
+
+@pytest.mark.pi
+async def test_the_persons_own_pi_learns_the_same_way(tmp_path: Path) -> None:
+    """With --agent pi its answers, its analysis and its next system prompt are real; the page says so."""
+    with StubProvider(script()) as stub:
+        command = " ".join(pi_command())
+        env = {"PATH": os.environ["PATH"], **make_pi_home(tmp_path / "pi", stub.base_url)}
+        demo = open_demo("--agent", "pi", env={**env, "AUTO_IMPROVE_PI_COMMAND": command})
+        async with demo as link, visit(tmp_path, link) as page:
+            assert "Nothing is scripted" in await page.tab.js("document.body.innerText")
+            await page.complain("fix the bug")
+            await page.tap("Approve")
+            await page.step("Ask again")
+            await page.say("and now?")
+            await page.see("fine")
+
+    assert LEARNED in str(stub.requests[-1]["system"])

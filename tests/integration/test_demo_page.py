@@ -1,6 +1,7 @@
 """The demo's page over HTTP: who gets in, what it refuses, what it keeps; and the command around it."""
 
 import ast
+import asyncio
 import json
 import re
 import signal
@@ -98,6 +99,21 @@ async def test_the_link_works_in_one_browser_only(inside: Browser) -> None:
     await inside.enter()
     async with aiohttp.ClientSession() as other, other.get(inside.server.link) as response:
         assert (response.status, "once" in await response.text()) == (403, True)
+
+
+async def test_a_look_at_the_link_does_not_use_it_up(browser: Browser) -> None:
+    """HEAD, as previews of links ask, is refused; the link still works after it."""
+    async with browser.http.head(browser.server.link) as response:
+        assert response.status == 405
+
+    await browser.enter()
+
+
+async def test_only_this_machine_is_listened_to(browser: Browser) -> None:
+    """The one address is that of loopback."""
+    assert browser.server.url == f"http://127.0.0.1:{browser.server.port}"
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.2", browser.server.port)
 
 
 @pytest.mark.parametrize("name", ["", "start", "news", "app.js", "files/local-file-1"])

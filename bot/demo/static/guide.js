@@ -4,7 +4,7 @@ import { el, fill } from "./render.js";
 
 const STEPS = ["ask", "vote", "reason", "decide", "better"];
 const SUGGESTED = new Set(["ask", "better"]); // above the field, where the guide is folded away
-const PROMPTS = { ask: ["cart"], better: ["cart", "shipping"], done: ["shipping", "cart", "lessons"] };
+const PROMPTS = { ask: ["cart"], better: ["cart", "shipping"], done: ["shipping", "lessons"] };
 
 export class Guide {
   constructor({ start, send, announce }) {
