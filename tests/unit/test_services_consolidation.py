@@ -140,7 +140,7 @@ def test_what_a_person_rejected_is_not_asked_again_until_it_changes(world: World
     world.act(lambda tx: choices.keep_both(tx, made.id, 1, ANN, NOW))
 
     again = world.act(lambda tx: consolidation.consolidate(tx, NOW, ANN))
-    world.act(lambda tx: lessons.edit(tx, "l-002", "Use two spaces for indentation", ANN, NOW))
+    world.act(lambda tx: lessons.edit(tx, "l-002", "Always use spaces for indentation", ANN, NOW))
     changed = world.act(lambda tx: consolidation.consolidate(tx, NOW, ANN))
 
     assert (again, len(changed), len(world.tx.lessons.all(active=True))) == ([], 1, 2)
