@@ -1,10 +1,14 @@
 """How a pattern is said: the command, the error, what worked (learning.md 6)."""
 
+import re
+
 from core.model.ruling import Ruling
 from core.rules.context import Failure, one_line
 from core.rules.error_classes import find_evidence
 from core.rules.mining import Pattern, PatternKey
 from core.rules.shell import parse
+
+_ASSIGNMENTS = re.compile(r"\A(?:\w+=\S*\s+)+")
 
 
 def command_of(pattern: Pattern) -> str:
@@ -15,7 +19,7 @@ def command_of(pattern: Pattern) -> str:
     meant = [one for one in read.segments if one.verb == pattern.key.verb]
     chosen = read.chosen if read.chosen in meant else (meant[-1] if meant else read.chosen)
     # A here-document is content, a cut one is not even that.
-    text = chosen.text if chosen else pattern.last_cmd
+    text = _ASSIGNMENTS.sub("", chosen.text if chosen else pattern.last_cmd)
     return one_line(text.partition("<<")[0]) or pattern.key.key
 
 
