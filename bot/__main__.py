@@ -5,7 +5,12 @@ import sys
 from core.cli import border
 from core.cli.group import root
 
-COMMANDS = {"demo": "bot.demo.command:demo", "run": "bot.serve:run", "setup": "bot.setup.command:setup"}
+COMMANDS = {
+    "demo": "bot.demo.command:demo",
+    "doctor": "bot.doctor.command:doctor",
+    "run": "bot.serve:run",
+    "setup": "bot.setup.command:setup",
+}
 FILTERS = {"reply": "bot.cli:reply"}
 
 

@@ -28,9 +28,11 @@ from bot.analyses import Analyses
 from bot.announcer import Announcer
 from bot.api import Api
 from bot.auth import Guard
+from bot.checkup import Checkups
 from bot.deck import Deck
 from bot.dispatch import Command, Dispatcher, Routes
-from bot.handlers import lessons, people, prompts, proposals, review, sessions, start, votes
+from bot.doctor.case import Case
+from bot.handlers import doctor, lessons, people, prompts, proposals, review, sessions, start, votes
 from bot.host import Works
 from bot.inbox import Poller
 from bot.jobs import Jobs
@@ -61,11 +63,20 @@ class Bot:
     runner: Runner
     analyses: Analyses
     announcer: Announcer
+    checkups: Checkups
 
     async def run(self) -> None:
         """Run until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for part in (self.sender, self.lanes, self.runner, self.analyses, self.announcer, self.poller):
+            for part in (
+                self.sender,
+                self.lanes,
+                self.runner,
+                self.analyses,
+                self.announcer,
+                self.checkups,
+                self.poller,
+            ):
                 group.create_task(part.run(), name=type(part).__name__.lower())
 
 
@@ -76,6 +87,7 @@ def routes() -> Routes:
         *lessons.COMMANDS,
         *votes.COMMANDS,
         *people.COMMANDS,
+        *doctor.COMMANDS,
         review.command(DECK),
         Command("start", "hidden", start.start),
     ]
@@ -148,17 +160,25 @@ async def open_bot(
         sender.wake(lane)
         runner.wake()
         analyses.wake()
+        checkups.wake()
         for signal in signals:
             runner.signal(signal)
 
     lanes = Lanes(core.store, app, core.clock, probe, after)
     poller = Poller(core.store, api, core.clock, probe, lanes.put, lanes.answer_full)
+
+    def case() -> Case:
+        spec, deaf = core.spec(folder), poller.trouble
+        return Case(settings, settings.token(), core.runner, spec, is_bot=True, is_running=True, deaf=deaf)
+
+    checkups = Checkups(core, sender, case)
     assert app.job_queue is not None, "installed with the extra job-queue"
     Jobs(core.store, sender, desk, DECK).schedule(app.job_queue)
     async with app:
         await app.start()
         try:
-            yield Bot(app, poller, lanes, sender, runner, analyses, Announcer(core.store, sender, desk))
+            announcer = Announcer(core.store, sender, desk)
+            yield Bot(app, poller, lanes, sender, runner, analyses, announcer, checkups)
         finally:
             await app.stop()
 

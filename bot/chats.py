@@ -75,4 +75,9 @@ def is_trust_open(tx: CoreTx, settings: BotSettings, project: str) -> bool:
     """Say whether the person has to be asked: the project brings its own, and nobody decided yet."""
     if settings.trust_project != "ask" or tx.settings.get(trust_key(project)) is not None:
         return False
+    return brings_own(project)
+
+
+def brings_own(project: str) -> bool:
+    """Say whether a project has settings, extensions or skills of its own."""
     return any((Path(project) / marker).is_dir() for marker in _TRUST_MARKERS)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from telegram.error import InvalidToken
 from bot import people
 from bot.api import Api, TelegramError, make_api
 from bot.app import menu, open_bot
+from bot.doctor.case import note_environment
 from bot.lock import only_one
 from bot.logs import configure
 from bot.pairing import pair
@@ -85,6 +87,8 @@ async def work(
         running = asyncio.create_task(bot.run(), name="bot")
         stopping = asyncio.create_task(stop.wait(), name="stop signal")
         helpers: list[asyncio.Task[Any]] = [asyncio.create_task(_publish_menu(api), name="menu")]
+        noting = core.store.write(lambda tx: note_environment(tx, core.spec(Path.cwd()).env))
+        helpers.append(asyncio.create_task(noting, name="noting"))
         if not await has_owner(core, settings):
             pairing = pair(core, username, language(), click.echo)
             helpers.append(asyncio.create_task(pairing, name="pairing"))
