@@ -23,6 +23,7 @@ from core.texts import say_error
 T = TypeVar("T")
 
 SURFACE = "cli"
+AGENT = "pi"  # who asks where no host says otherwise
 CLOCK = SystemClock()
 IDS = SystemIds()
 
@@ -98,7 +99,19 @@ def agent() -> str | None:
     """Give the identity of the agent under whose marker we run, None for a person."""
     if gate.marker_of(os.environ, ancestry.environments()) is None:
         return None
-    return os.environ.get("AUTO_IMPROVE_AGENT_ID") or "pi"
+    return os.environ.get("AUTO_IMPROVE_AGENT_ID") or AGENT
+
+
+def identity() -> str:
+    """Give whose skills may be read here: the agent that the host named, else Pi.
+
+    What an agent's shell sets itself does not count: of all processes below the host the outermost is asked.
+    """
+    mine = AGENT
+    for environ in ancestry.environments():
+        if gate.marker_of(environ) is not None or environ is os.environ:
+            mine = environ.get("AUTO_IMPROVE_AGENT_ID") or AGENT
+    return mine
 
 
 def who() -> str:

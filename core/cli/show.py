@@ -28,6 +28,11 @@ def line(text: str) -> None:
     click.echo(" ".join(strip(text).split()))
 
 
+def text(value: str) -> None:
+    """Print a text of several lines as it is, nothing in it that moves a terminal."""
+    click.echo(strip(value))
+
+
 def field(key: str, value: object) -> None:
     """Print a named value, unless it is empty."""
     if value not in (None, "", ()):

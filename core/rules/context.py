@@ -74,7 +74,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a body is read (`{name}` being the skill), how to see those that did not fit, and both without MCP."""
+    """How a body is read (`{name}` being the skill), how the rest is seen, and both without MCP."""
 
     how: str = 'skill_read("{name}")'
     more: str = "More skills: ask list_agents"

@@ -11,12 +11,14 @@ from core.errors import NotFound, Refused
 from core.model.agent import Agent, AgentKind, Assignment
 from core.model.skill import Capability, Skill
 from core.rules import skills as rules
+from core.rules.context import Reading
 from core.rules.context import Skill as Line
 from core.services import agents, skill_store
 from core.services.changes import By, log
 from core.tables import CoreTx
 
 _NO_TOOLS = (AgentKind.PI, AgentKind.SCRIPTED)  # read by command where no MCP server is set up
+_COMMANDS = "Without these tools: auto-improve skills read NAME, auto-improve agents list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,17 @@ def for_block(tx: CoreTx, agent: str, project: str | None) -> list[Line]:
     return [Line(each.name, each.kind, each.description) for each in resolve_capabilities(tx, agent, project)]
 
 
-def reading_hint(tx: CoreTx, agent: str) -> str:
-    """Say how an agent without our MCP server reads a skill; empty for one that is set up with it."""
-    found = agents.find(tx, agent)
+def reading(tx: CoreTx, agent: str | None) -> Reading:
+    """Say how an agent reads a skill; one that may be without our MCP server is told the commands too."""
+    found = agents.find(tx, agent) if agent is not None else None
     has_tools = found is not None and found.kind not in _NO_TOOLS
-    return "" if has_tools else "Without these tools: auto-improve skills read NAME, auto-improve agents list"
+    return Reading() if has_tools else Reading(hint=_COMMANDS)
+
+
+def lists_itself(tx: CoreTx, agent: str) -> bool:
+    """Say whether the agent's runtime lists the skills that the bot hands to its process."""
+    found = agents.find(tx, agent)
+    return found is not None and found.kind is AgentKind.PI
 
 
 def read(tx: CoreTx, agent: str, name: str, project: str | None, now: float) -> Skill:
@@ -128,3 +136,18 @@ def withdraw(tx: CoreTx, name: str, by: By) -> list[str]:
 def holders(tx: CoreTx, name: str) -> list[Assignment]:
     """Give who has a skill, as it was given."""
     return [each for each in tx.agents.assignments() if each.skill == name]
+
+
+def record(profile: Profile) -> dict[str, object]:
+    """Give an agent as `list_agents` and the command line write it; how it is started is not in it."""
+    return {
+        "id": profile.agent.id,
+        "name": profile.agent.name,
+        "kind": profile.agent.kind.value,
+        "project": profile.agent.project,
+        "capabilities": [
+            {"name": each.name, "description": each.description, "kind": each.kind.value}
+            for each in profile.capabilities
+        ],
+        "skills": list(profile.skills),
+    }

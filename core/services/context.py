@@ -12,7 +12,7 @@ from core.model.ids import LessonId
 from core.model.lesson import Domain, project_hash
 from core.rules import context as rules
 from core.rules.context import Block, Budgets, Failure
-from core.services import patterns
+from core.services import agents, capabilities, patterns
 from core.services.candidates import chosen
 from core.services.rulings import is_accepted
 from core.settings import CoreSettings
@@ -47,11 +47,13 @@ def block(
     folder: str = FOLDER,
     budgets: Budgets | None = None,
     candidates: Sequence[Failure] = (),
+    agent: str | None = None,
 ) -> Block:
     """Render what the next run in that project is told; nothing where lessons are off.
 
     `folder` is where the domains' files are, as the agent is to read it. `candidates` are patterns that
-    nobody accepted yet, for agents the bot hosts.
+    nobody accepted yet, for agents the bot hosts. `agent` is whose skills are listed; None where its runtime
+    lists them itself.
     """
     if is_off:
         return rules.render(())
@@ -61,7 +63,15 @@ def block(
     fitting, waiting = rules.choose(sizes, files, language=language, chars=limits.lessons_chars)
     told = [lesson for each in fitting if (lesson := tx.lessons.get(LessonId(each))) is not None]
     failures = [*patterns.accepted(tx, project), *candidates]
-    made = rules.render(told, domain_files=files, failures=failures, language=language, budgets=limits)
+    made = rules.render(
+        told,
+        domain_files=files,
+        failures=failures,
+        skills=capabilities.for_block(tx, agent, project) if agent is not None else (),
+        language=language,
+        budgets=limits,
+        reading=capabilities.reading(tx, agent),
+    )
     if not waiting:
         return made
     return replace(made, waiting_ids=tuple(sorted((*made.waiting_ids, *waiting), key=rules.by_number)))
@@ -79,14 +89,19 @@ def current(
     *,
     is_off: bool = False,
     session: str | None = None,
+    agent: str = agents.DEFAULT,
 ) -> Block:
     """Render what the next run in that project is told, as store and settings make it on every surface.
 
-    A `session` that the bot hosts is told the candidates that were chosen at its start as well.
+    A `session` that the bot hosts is told the candidates that were chosen at its start as well; its skills
+    are handed to Pi, which lists them itself.
     """
     folder, budgets = shown(settings.context_folder), budgets_of(settings)
     tried = chosen(tx, session, project) if session is not None and settings.candidates else []
-    return block(tx, project, language(tx), is_off, folder=folder, budgets=budgets, candidates=tried)
+    listed = None if session is not None and capabilities.lists_itself(tx, agent) else agent
+    return block(
+        tx, project, language(tx), is_off, folder=folder, budgets=budgets, candidates=tried, agent=listed
+    )
 
 
 def domain_files(tx: CoreTx, language: str, *, lesson_chars: int = Budgets().lessons_chars) -> dict[str, str]:

@@ -24,6 +24,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 
 READS = {
+    "agents list",  # what everybody can do, no body
     "backup",  # copies, decides nothing
     "context",
     "demo",  # its lessons are of its own folder, decided in its page by whoever has the link
@@ -41,6 +42,8 @@ READS = {
     "proposals list",
     "proposals propose",  # hands in, decides nothing
     "proposals show",
+    "mcp",  # serves one agent; its only way in is a proposal
+    "skills read",  # of what the agent was given, and nothing else
     "run",  # the bot itself: whoever starts it decides nothing by that
 }
 CHANGES = [
@@ -57,6 +60,12 @@ CHANGES = [
     ("proposals", "purge", "p-001", "--yes"),
     ("import", "."),
     ("restore", __file__),
+    ("skills", "list"),  # these two are people's: no body and no list of all for an agent
+    ("skills", "show", "deploy"),
+    ("skills", "assign", "deploy"),
+    ("skills", "unassign", "deploy"),
+    ("agents", "add", "helper", "--kind", "claude"),
+    ("agents", "remove", "helper"),
     ("feedback", "good"),
     ("feedback", "bad", "use pnpm here"),
     ("feedback", "bad", "use pnpm here", "--no-analysis"),
