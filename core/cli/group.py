@@ -12,7 +12,6 @@ from core.cli.spoken import SpokenGroup
 
 LAZY = {
     "agents": "core.cli.agents:agents",
-    "agents": "core.cli.agents:agents",
     "backup": "core.cli.transfer:backup",
     "context": "core.cli.context:context",
     "export": "core.cli.transfer:export",
@@ -20,16 +19,14 @@ LAZY = {
     "install": "core.cli.install:install",
     "import": "core.cli.transfer:import_",
     "lessons": "core.cli.lessons:lessons",
+    "mcp": "core.cli.mcp:mcp",
     "mine": "core.cli.traces:mine",
     "patterns": "core.cli.patterns:patterns",
-    "mcp": "core.cli.mcp:mcp",
-    "mcp": "core.cli.mcp:mcp",
     "proposals": "core.cli.proposals:proposals",
     "report": "core.cli.report:report",
     "restore": "core.cli.transfer:restore",
     "skills": "core.cli.skills:skills",
     "traces": "core.cli.traces:traces",
-    "skills": "core.cli.skills:skills",
     "uninstall": "core.cli.install:uninstall",
 }
 """Name of a command to `module:attribute`; its one-line help is `cli.help.<name>`."""
