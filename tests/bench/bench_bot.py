@@ -1,9 +1,9 @@
 """Time the bot beside bare python-telegram-bot, each in its own process, both in the same minute.
 
-Times are taken by the local Bot API server: from the update to the arrival of the first call for its chat, and
-from the tap to the end of its answer. Ours stores every update before it acknowledges it, and every effect
-before it answers; the peer stores nothing. A busy machine only adds: of the rounds the best figure counts, and
-the load is printed. Targets: reliability.md 4 and telegram.md 6.
+Times are taken by the local Bot API server: from the update to the arrival of the first call for its chat,
+and from the tap to the end of its answer. Ours stores every update before it acknowledges it, and every
+effect before it answers; the peer stores nothing. A busy machine only adds: of the rounds the best figure
+counts, and the load is printed. Targets: reliability.md 4 and telegram.md 6.
 
 usage: python -m tests.bench.bench_bot [ROUNDS=3]
 """
@@ -196,9 +196,8 @@ async def main(rounds: int) -> None:
             await measure_flood((ours, bare), rounds)
             for row in LATENCY:
                 await measure((ours, bare), row, rounds)
-            print(
-                f"memory afterwards: {ours.usage()[0]:.0f} MB, {bare.usage()[0]:.0f} MB; load {os.getloadavg()[0]:.1f}"
-            )
+            memory = ", ".join(f"{rig.usage()[0]:.0f} MB" for rig in (ours, bare))
+            print(f"memory afterwards: {memory}; load {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
