@@ -165,3 +165,25 @@ async def test_a_demo_that_ended_is_said(tmp_path: Path) -> None:
         await server.__aexit__(None, None, None)
 
         await opened.tab.wait("document.getElementById('trouble').textContent.includes('ended')")
+
+
+async def test_the_newest_message_stays_in_sight_unless_one_looks_back(stage: Stage) -> None:
+    """New messages and a growing field keep the end in view; who looks back is left there, with a way down."""
+    tab = stage.visit.tab
+    for number in range(40):
+        stage.post(f"message {number}")
+    away = (
+        "((box) => box.scrollHeight - box.scrollTop - box.clientHeight)(document.getElementById('messages'))"
+    )
+    await tab.wait("document.querySelectorAll('.message').length === 40")
+    await tab.wait(f"{away} < 2")
+    await tab.js("document.querySelector('.message:last-child [data-key=reply]').click()")
+    await tab.wait(f"!document.getElementById('replying').hidden && {away} < 2")
+
+    await tab.js("document.getElementById('messages').scrollTop = 0")
+    await tab.wait("!document.getElementById('newest').hidden")
+    await stage.shown(stage.post("later"))
+
+    assert await tab.js("document.getElementById('messages').scrollTop") == 0
+    await tab.js("document.getElementById('newest').click()")
+    await tab.wait(f"{away} < 2")

@@ -24,16 +24,19 @@ export class Chat {
     this.canReact = false;
     this.newest.setAttribute("aria-label", this.texts.newest);
     this.newest.addEventListener("click", () => this.toEnd(true));
+    this.isAtEnd = true;
     this.scroller.addEventListener("scroll", () => this.showWay(), { passive: true });
+    // The end stays in sight when the field grows, a reply begins or a phone's keyboard opens.
+    new ResizeObserver(() => this.isAtEnd && this.toEnd(false)).observe(this.scroller);
   }
 
   /** Take in what is new; the first time nothing is announced. */
   apply(news, isFirst) {
-    const wasNear = this.isNear();
     this.canReact = news.can_react;
     for (const message of news.messages) this.put(message, isFirst);
     this.empty.hidden = this.nodes.size > 0;
-    if (news.messages.some((m) => m.sender_id === this.start.me) || wasNear || isFirst) this.toEnd(!isFirst);
+    const isMine = news.messages.some((message) => message.sender_id === this.start.me);
+    if (isMine || this.isAtEnd || isFirst) this.toEnd(false);
     else this.showWay();
   }
 
@@ -227,11 +230,11 @@ export class Chat {
 
   toEnd(isSmooth) {
     this.scroller.scrollTo({ top: this.scroller.scrollHeight, behavior: isSmooth ? motion() : "auto" });
-    this.newest.hidden = true;
+    this.newest.hidden = this.isAtEnd = true;
   }
 
   showWay() {
-    this.newest.hidden = this.isNear();
+    this.newest.hidden = this.isAtEnd = this.isNear();
   }
 }
 
