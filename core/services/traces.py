@@ -48,12 +48,12 @@ def prepare(call: Finished, redactor: Redactor) -> Keyed:
         hash_of(call.key),
         Trace(
             done.ts,
-            done.session,
-            done.run,
+            storable(done.session),
+            storable(done.run),
             done.turn,
-            done.project,
-            done.agent,
-            done.tool,
+            storable(done.project),
+            storable(done.agent),
+            storable(done.tool),
             done.is_error,
             done.exit_code,
             done.aborted,
@@ -182,7 +182,7 @@ def prepare_all(calls: Iterable[Finished], redactor: Redactor) -> list[Keyed]:
         try:
             prepared.append(prepare(call, redactor))
         except Exception:  # one odd call must not take the others with it
-            log.exception("a call could not be traced", tool=call.trace.tool)
+            log.exception("a call could not be traced")
     return prepared
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.model.trace import Trace
+from core.rules.redact import redact
 from core.services.importing.lines import Line
 from core.services.traces import Finished, absolute, told_by
 
@@ -43,7 +44,7 @@ class Talk:
     project: str
     run: int = 0
     turn: int = 0
-    open: dict[str, tuple[str, dict[str, object]]] = field(default_factory=dict)
+    open: dict[str, tuple[str, str | None, str | None]] = field(default_factory=dict)
 
     def ask(self) -> None:
         """Begin a run: a person wrote."""
@@ -51,7 +52,7 @@ class Talk:
 
     def start(self, call: str, tool: str, arguments: object) -> None:
         """Remember a call until its result comes."""
-        self.open[call] = (tool, arguments if isinstance(arguments, dict) else {})
+        self.open[call] = (tool, *told_by(arguments if isinstance(arguments, dict) else {}))
         while len(self.open) > MAX_OPEN:
             del self.open[next(iter(self.open))]
 
@@ -62,7 +63,7 @@ class Talk:
         started = self.open.pop(call, None)
         if started is None:
             return None
-        cmd, file = told_by(started[1])
+        tool, cmd, file = started
         trace = Trace(
             ts=ts,
             session=self.session,
@@ -70,7 +71,7 @@ class Talk:
             turn=self.turn,
             project=self.project,
             agent=self.agent,
-            tool=started[0],
+            tool=tool,
             is_error=is_error,
             exit_code=exit_code,
             file=absolute(file, self.folder, self.project),
@@ -81,7 +82,7 @@ class Talk:
     def state(self) -> dict[str, object]:
         """Give all of it as plain JSON."""
         told = {name: getattr(self, name) for name in self.__slots__}
-        return {**told, "open": {call: list(each) for call, each in self.open.items()}}
+        return {**told, "open": {call: _masked(each) for call, each in self.open.items()}}
 
 
 def talk_of(state: dict[str, object], usual: Talk) -> Talk:
@@ -91,5 +92,10 @@ def talk_of(state: dict[str, object], usual: Talk) -> Talk:
     opened = state.pop("open")
     talk = Talk(**state)  # type: ignore[arg-type]  # our own, written by `Talk.state`
     if isinstance(opened, dict):
-        talk.open = {call: (tool, arguments) for call, (tool, arguments) in opened.items()}
+        talk.open = {call: (tool, cmd, file) for call, (tool, cmd, file) in opened.items()}
     return talk
+
+
+def _masked(started: tuple[str, str | None, str | None]) -> list[str | None]:
+    """Give an open call as it may be written to the disk."""
+    return [each and redact(each) for each in started]
