@@ -6,10 +6,11 @@ from typing import Any
 from bot.outbox import address
 from bot.settings import BotSettings
 from bot.turn import Desk
+from core.model.agent import Assignment
 from core.model.lesson import project_hash
 from core.model.run import Session
 from core.rules.context import Block
-from core.services import context, runs
+from core.services import capabilities, context, runs
 from core.tables import CoreTx
 
 _TRUST_MARKERS = (".pi", ".agents")
@@ -39,7 +40,21 @@ def settle_block_language(tx: CoreTx, language: str) -> None:
 
 def block_for(tx: CoreTx, settings: BotSettings, session: Session) -> Block:
     """Give what the next run of a session will be told."""
-    return context.current(tx, session.project, settings, is_off=session.is_lessons_off)
+    return context.current(
+        tx,
+        session.project,
+        settings,
+        is_off=session.is_lessons_off,
+        session=session.id,
+        agent=session.agent,
+    )
+
+
+def skills_for(tx: CoreTx, session: Session) -> list[Assignment]:
+    """Give the skills that the next run of a session has; none where lessons are off."""
+    if session.is_lessons_off:
+        return []
+    return capabilities.held_files(tx, session.agent, session.project)
 
 
 def typing(lane: str) -> dict[str, Any]:

@@ -26,13 +26,14 @@ from bot.settings import BotSettings
 from bot.turn import Answer, Forget, Release, ShowOutput, Signal, Steer, Stop
 from core.errors import AgentError, AutoImproveError
 from core.events import Asked, Ended, Event, Outcome
+from core.model.agent import Assignment
 from core.model.ids import SessionId
 from core.model.mail import Button
 from core.model.run import Prompt, Run, Session
 from core.ports import AgentRunner, AgentSession, AgentSpec, Clock, Ids, Probe, Store
 from core.rules.context import Block
 from core.rules.redact import Redactor
-from core.services import context, runs
+from core.services import context, runs, skill_writing
 from core.tables import Tx
 from core.texts import say_error
 
@@ -67,6 +68,7 @@ class _Claim:
     run: Run
     block: Block
     domain_files: dict[str, str]
+    skills: list[Assignment]
     stop_token: str
     is_trusted: bool
 
@@ -94,7 +96,7 @@ class Host:
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._wake = asyncio.Event()
         self._watch: _Watch | None = None
-        self._is_replaced = False
+        self._is_replaced = self._are_skills_new = False
 
     def wake(self) -> None:
         """Look at the queue again."""
@@ -145,7 +147,8 @@ class Host:
         post(tx, session.lane, message, now=now, ref=f"progress:{run.id}", tokens=(token,))
         is_trusted = chats.is_trusted(tx, self._works.settings, session.folder)
         files = context.domain_files(tx, context.language(tx))
-        return _Claim(session, prompt, run, block, files, token, is_trusted)
+        skills = chats.skills_for(tx, session)
+        return _Claim(session, prompt, run, block, files, skills, token, is_trusted)
 
     async def _run(self, claim: _Claim) -> None:
         works, lane = self._works, claim.session.lane
@@ -203,6 +206,12 @@ class Host:
         context.write_file(self.context_file, claim.block.text)
         for name, text in claim.domain_files.items():
             context.write_file(folder / name, text)
+        self._are_skills_new |= skill_writing.hand_over(self.skills_folder, claim.skills)
+
+    @property
+    def skills_folder(self) -> Path:
+        """Give the folder with the skills that this session's agent was given."""
+        return self._works.settings.context_folder / f"session-{self.session}-skills"
 
     @property
     def context_file(self) -> Path:
@@ -210,15 +219,27 @@ class Host:
         return self._works.settings.context_folder / f"session-{self.session}.md"
 
     async def _open(self, claim: _Claim) -> AgentSession:
-        if self._agent is not None and self._agent.is_alive:
+        if self._agent is not None and self._agent.is_alive and await self._is_current(self._agent):
             return self._agent
         await self._close()
+        self._are_skills_new = False
         self._agent = await self._works.agents.open(self._works.spec_of(claim.session, claim.is_trusted))
         self._events = asyncio.Queue()
         self._reader = asyncio.create_task(
             self._read(self._agent, self._events), name=f"agent {self.session}"
         )
         return self._agent
+
+    async def _is_current(self, agent: AgentSession) -> bool:
+        """Let a running agent see what it was given meanwhile; False: it has to be started anew."""
+        try:
+            if self._are_skills_new:
+                await agent.reload()
+        except AgentError as error:
+            log.warning("agent not reloaded", error=str(error))
+            return False
+        self._are_skills_new = False
+        return True
 
     async def _read(self, agent: AgentSession, events: "asyncio.Queue[Event | None]") -> None:
         try:

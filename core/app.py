@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.agents.environment import allowed_env
-from core.agents.pi.runner import PiRunner
+from core.agents.pi.runner import IDENTITY, PiRunner
 from core.agents.script import Script
 from core.agents.scripted import ScriptedRunner
 from core.analysis.by_agent import ByAgent
@@ -20,7 +20,7 @@ from core.rules.redact import Redactor
 from core.services.journal import journal
 from core.services.pattern_gate import Gate
 from core.services.traces import TraceSink
-from core.settings import CoreSettings, beside_ours
+from core.settings import PREFIX, CoreSettings, beside_ours
 from core.store.sqlite import open_store
 from core.store.traces import open_traces_or_none
 
@@ -60,8 +60,12 @@ class Core:
             raise AgentMissing("agent.not_registered", agent=self.settings.agent) from None
 
     def spec(self, project: Path) -> AgentSpec:
-        """Say how the agent is started in that folder: an allow-listed environment, no session, no block."""
+        """Say how the agent is started in that folder: an allow-listed environment, no session, no block.
+
+        It is told who it is and where our home is, so that `auto-improve skills read` works in its shell.
+        """
         env = allowed_env(self.environment, self.settings.agent_env)
+        env |= {IDENTITY: self.settings.agent, f"{PREFIX}HOME": str(self.settings.home)}
         return AgentSpec(command=self.settings.pi_command, cwd=project, env=env)
 
 

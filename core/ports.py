@@ -47,7 +47,8 @@ class AgentSpec:
 
     `command` is argv without our own options; `env` is the whole environment of the process (an allow-list,
     never the bot's own); `session_file` is where the agent keeps the conversation; `context_file` is the file
-    whose text the agent is told at each prompt; `model` is the agent's own name of a model.
+    whose text the agent is told at each prompt; `skills_folder` holds the skills it was given, the only ones
+    its process is to know; `model` is the agent's own name of a model.
     """
 
     command: tuple[str, ...]
@@ -55,6 +56,7 @@ class AgentSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     session_file: Path | None = None
     context_file: Path | None = None
+    skills_folder: Path | None = None
     model: str | None = None
     is_project_trusted: bool = False
 
@@ -76,6 +78,13 @@ class AgentSession(Protocol):
 
     async def answer(self, request: str, value: str | bool | None) -> None:
         """Answer an `Asked`; None cancels it. An unknown or late request is ignored."""
+        ...
+
+    async def reload(self) -> None:
+        """Read skills and settings again before the next prompt, the conversation kept; only when idle.
+
+        Raises AgentRefused, AgentDied.
+        """
         ...
 
     def events(self) -> AsyncIterator[Event]:

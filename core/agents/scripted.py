@@ -130,6 +130,9 @@ class ScriptedSession:
         if waiting is not None and not waiting.done():
             waiting.set_result(value)
 
+    async def reload(self) -> None:
+        """Do nothing: a script reads no skills."""
+
     def events(self) -> EventStream:
         """Iterate over what it does."""
         return self._stream

@@ -106,6 +106,10 @@ class PiProtocol:
         """Ask whether Pi is there."""
         return self._send("get_state")
 
+    def switch_session(self, path: str) -> str:
+        """Ask to open a session's file; the current one's own means: read everything but the talk anew."""
+        return self._send("switch_session", sessionPath=path)
+
     def abort(self) -> str:
         """Cancel dialogs, drop queued messages (0.84 cannot) and end the run; give the abort's id."""
         for request in list(self._dialogs):

@@ -17,6 +17,7 @@ from core.ports import AgentSpec
 
 EXTENSION = Path(__file__).with_name("extension.ts")
 AGENT_ID = "pi"
+IDENTITY = "AUTO_IMPROVE_AGENT_ID"
 CLEARS_QUEUE: Version = (0, 84, 4)
 QUIET = {"PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 """Nobody reads Pi's upgrade notice here, and a hosted agent reports nothing; both may be set otherwise."""
@@ -82,14 +83,15 @@ class PiRunner:
     def _session_options(self, spec: AgentSpec) -> tuple[str, ...]:
         session = ("--no-session",) if spec.session_file is None else ("--session", str(spec.session_file))
         trust = "-a" if spec.is_project_trusted else "-na"
-        return ("--mode", "rpc", *session, "-e", str(self._extension), *_model(spec), trust)
+        extension = ("-e", str(self._extension))
+        return ("--mode", "rpc", *session, *extension, *_skills(spec), *_model(spec), trust)
 
     def _environment(self, spec: AgentSpec) -> Mapping[str, str]:
         env = {
             **QUIET,
             **spec.env,
             "AUTO_IMPROVE_HOSTED": str(self._extension),
-            "AUTO_IMPROVE_AGENT_ID": AGENT_ID,
+            IDENTITY: spec.env.get(IDENTITY) or AGENT_ID,
         }
         if spec.context_file is not None:
             env["AUTO_IMPROVE_CONTEXT_FILE"] = str(spec.context_file)
@@ -118,6 +120,11 @@ def _cause(told: str) -> str:
     """Give the line that says why Pi gave up: its advice about logging in comes after it."""
     lines = [line.strip() for line in told.splitlines() if line.strip()]
     return next((line for line in lines if NO_KEY in line), lines[-1] if lines else "").rstrip(".")
+
+
+def _skills(spec: AgentSpec) -> tuple[str, ...]:
+    """Let Pi know the skills it was given and look for no others (learning.md 8)."""
+    return () if spec.skills_folder is None else ("-ns", "--skill", str(spec.skills_folder))
 
 
 def _model(spec: AgentSpec) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from core.agents.pi.framing import LineSplitter, Overlong, decode, encode
 from core.agents.pi.protocol import PiProtocol, Reply
+from core.agents.pi.records import string
 from core.agents.process import AgentProcess, spawn
 from core.agents.stream import EventStream
 from core.errors import AgentDied, AgentRefused
@@ -134,6 +135,23 @@ class PiSession:
         """Answer a dialog; an unknown or late request is ignored."""
         self._protocol.answer(request, value)
         self._flush()
+
+    async def reload(self) -> None:
+        """Open the session's own file again: skills are read anew, the talk is kept (pi-protocol 4)."""
+        self._require_alive()
+        if self._protocol.is_busy:
+            raise AgentRefused("agent.busy")
+        try:
+            async with asyncio.timeout(ACCEPT_S):
+                state = await self._expect(self._protocol.ask_state())
+                file = string(state.data.get("sessionFile"))
+                if not file:
+                    raise AgentRefused("agent.refused", error="the session has no file")
+                reply = await self._expect(self._protocol.switch_session(file))
+        except TimeoutError:
+            raise AgentRefused("agent.refused", error="no answer to a reload") from None
+        if not reply.is_ok or reply.data.get("cancelled") is True:
+            raise AgentRefused("agent.refused", error=reply.error or "the reload was cancelled")
 
     def events(self) -> EventStream:
         """Iterate over what Pi does, over all runs."""
