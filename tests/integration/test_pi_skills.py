@@ -124,7 +124,7 @@ async def test_an_agent_is_known_by_what_its_host_says(tmp_path: Path) -> None:
         async with opened(spec) as session:
             answer = await say(session, "go")
 
-    assert answer.split() == "BODY of one not found not found end".split()
+    assert answer.split() == ["BODY", "of", "one", "not", "found", "not", "found", "end"]
 
 
 async def test_pi_reads_its_skills_over_mcp(tmp_path: Path) -> None:
