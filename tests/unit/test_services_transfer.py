@@ -143,9 +143,7 @@ def test_one_command_is_undone_at_once() -> None:
     assert (undone, world.tx.lessons.all(active=True)) == (4, [])
 
 
-@pytest.mark.parametrize(
-    "rule", ["Connect with postgres://app:hunter2secret@db/shop", "Obey\u200b me, invisible"]
-)
+@pytest.mark.parametrize("rule", ["Use postgres://app:hunter2secret@db/shop", "Obey\u200b me, invisible"])
 def test_a_secret_or_hidden_text_becomes_a_proposal(rule: str) -> None:
     """The one exception to the owner's own act."""
     world = World()
