@@ -24,10 +24,11 @@ _REPOSITORY = Path(__file__).parents[2]
 def pi_command(version: str = PI_16) -> tuple[str, ...]:
     """Give argv of that Pi, installing it first if need be; skip (in CI: fail) where there is no npm."""
     folder = _install(version, f"@earendil-works/pi-coding-agent@{version}")
-    return (_node(), str(folder / "node_modules/@earendil-works/pi-coding-agent" / ENTRIES[version]))
+    return (node(), str(folder / "node_modules/@earendil-works/pi-coding-agent" / ENTRIES[version]))
 
 
-def _node() -> str:
+def node() -> str:
+    """Give the path of the node that Pi runs on, installing it first if need be."""
     machine = {"x86_64": "x64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
     package = f"node-{sys.platform}-{machine}"
     return str(_install(f"node-{NODE}", f"{package}@{NODE}") / "node_modules" / package / "bin" / "node")

@@ -429,7 +429,7 @@ const SPOOL_FILE_B = 4 << 20;
 const SPOOL_FOLDER_B = 64 << 20;
 const SPOOL_DAYS = 30;
 
-class Spool {
+export class Spool {
   private readonly folder = join(HOME, "spool");
   private readonly name: string;
   private isKnown = false;
@@ -443,7 +443,9 @@ class Spool {
     const line = Buffer.from(`${JSON.stringify({ v: 1, ...record })}\n`, "utf8");
     const file = this.open();
     try {
-      const { size } = fs.fstatSync(file);
+      const stat = fs.fstatSync(file);
+      if (!stat.isFile()) throw new Error("is no file");
+      const { size } = stat;
       // A crash may have left half a line: what follows it begins on a line of its own.
       const data = this.isKnown || size === 0 || endsWithLine(file, size) ? line : Buffer.concat([Buffer.from("\n"), line]);
       this.write(file, data, size);
