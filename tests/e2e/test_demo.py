@@ -15,6 +15,8 @@ from tests.e2e.scenes import script
 from tests.fakes.pi_home import make_pi_home
 from tests.fakes.stub_provider import StubProvider
 
+pytestmark = pytest.mark.timeout(180)  # each starts a bot and a browser, on a machine that may be busy
+
 CART = tell("prompt.cart", "en")
 SHIPPING = tell("prompt.shipping", "en")
 RULE = tell("analysis.rule", "en")
@@ -112,6 +114,7 @@ async def test_a_french_browser_is_spoken_to_in_french(tmp_path: Path) -> None:
         await page.say(tell("prompt.cart", "fr"))
         await page.see("Corrigé, et vérifié.")
         assert tell("analysis.rule", "fr") in await page.told()
+        await page.tab.wait("document.querySelector('#checks .is-passed')")
         assert "les 3 tests passent" in await page.suite("test_cart")
 
 
@@ -175,6 +178,7 @@ async def test_axe_finds_no_fault(tmp_path: Path, width: int, scheme: str) -> No
             if is_open:
                 await page.tab.js("document.getElementById('strip').click()")
                 await page.tab.wait("getComputedStyle(document.getElementById('guide')).opacity === '1'")
+                await page.tab.wait("document.activeElement.id === 'guide'")
             assert await _violations(page, source) == []
         wide = await page.tab.js("document.documentElement.scrollWidth")
         assert wide <= width

@@ -14,6 +14,8 @@ from bot.demo.world import VISITOR_ID, World
 from bot.local.records import Json, Message
 from tests.e2e.demo_visit import Visit, visit
 
+pytestmark = pytest.mark.timeout(180)  # each starts a browser, on a machine that may be busy
+
 HOSTILE = (
     "<script>window.pwned = 1</script>",
     "<img src=x onerror=window.pwned=1>",
@@ -168,17 +170,16 @@ async def test_a_demo_that_ended_is_said(tmp_path: Path) -> None:
 
 
 async def test_the_newest_message_stays_in_sight_unless_one_looks_back(stage: Stage) -> None:
-    """New messages and a growing field keep the end in view; who looks back is left there, with a way down."""
+    """New messages and a growing field keep the end in view; who looks back is left there."""
     tab = stage.visit.tab
     for number in range(40):
         stage.post(f"message {number}")
-    away = (
-        "((box) => box.scrollHeight - box.scrollTop - box.clientHeight)(document.getElementById('messages'))"
-    )
+    box = "document.getElementById('messages')"
+    away = f"{box}.scrollHeight - {box}.scrollTop - {box}.clientHeight"
     await tab.wait("document.querySelectorAll('.message').length === 40")
-    await tab.wait(f"{away} < 2")
+    await tab.wait(f"({away}) < 2")
     await tab.js("document.querySelector('.message:last-child [data-key=reply]').click()")
-    await tab.wait(f"!document.getElementById('replying').hidden && {away} < 2")
+    await tab.wait(f"!document.getElementById('replying').hidden && ({away}) < 2")
 
     await tab.js("document.getElementById('messages').scrollTop = 0")
     await tab.wait("!document.getElementById('newest').hidden")
@@ -186,4 +187,4 @@ async def test_the_newest_message_stays_in_sight_unless_one_looks_back(stage: St
 
     assert await tab.js("document.getElementById('messages').scrollTop") == 0
     await tab.js("document.getElementById('newest').click()")
-    await tab.wait(f"{away} < 2")
+    await tab.wait(f"({away}) < 2")

@@ -4,6 +4,7 @@ import { el, fill } from "./render.js";
 
 const STEPS = ["ask", "vote", "reason", "decide", "better"];
 const SUGGESTED = new Set(["ask", "better"]); // above the field, where the guide is folded away
+const UNFOLDED_MS = 200; // what is still folded cannot take the focus
 const PROMPTS = { ask: ["cart"], better: ["cart", "shipping"], done: ["shipping", "lessons"] };
 
 export class Guide {
@@ -16,7 +17,11 @@ export class Guide {
     this.told = null;
     this.strip = document.getElementById("strip");
     this.panel = document.getElementById("guide");
-    this.strip.addEventListener("click", () => this.open(this.strip.getAttribute("aria-expanded") !== "true"));
+    this.strip.addEventListener("click", () => {
+      const isOpen = this.strip.getAttribute("aria-expanded") !== "true";
+      this.open(isOpen);
+      if (isOpen) setTimeout(() => this.panel.focus({ preventScroll: true }), UNFOLDED_MS);
+    });
     this.panel.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.strip.offsetParent) {
         this.open(false);
