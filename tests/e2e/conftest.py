@@ -13,6 +13,14 @@ from tests.e2e.scenes import Json, script
 from tests.fakes.bots import SHARED, validator
 
 Build = Callable[..., Awaitable[House]]
+LONGEST_S = 180.0  # of one test: several waits on a busy machine
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give end-to-end tests the time that processes need, unless they say otherwise."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(LONGEST_S))
 
 
 @pytest.fixture

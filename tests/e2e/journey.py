@@ -55,11 +55,12 @@ class Journey:
 
     async def read(self) -> None:
         """Wait for the card."""
-        self._seen["card"] = await self.house.card()
+        await self.house.card()
 
     async def approve(self) -> None:
-        """Reply "ok"."""
-        await self.house.ada.say("ok", reply_to=self._seen["card"])
+        """Take the moment that reading needs, then reply "ok" to the newest card."""
+        await self.house.quiet()
+        await self.house.ada.say("ok", reply_to=await self.house.card())
 
     async def ask_again(self) -> None:
         """Wait for the decision to show, then prompt again and see the answer."""

@@ -10,10 +10,10 @@ from tests.e2e.journey import INTERRUPTED, Journey, check, revived
 from tests.e2e.pi_install import PI_084, PI_16
 from tests.e2e.scenes import rule, script
 
-pytestmark = [pytest.mark.pi, pytest.mark.timeout(150)]
+pytestmark = pytest.mark.pi
 
 STEPS = {  # how often the happy path passes each step of the bot, at most (see the last test)
-    "poll.fetched": 6,
+    "poll.fetched": 5,
     "poll.stored": 5,
     "lane.before": 5,
     "lane.committed": 5,
@@ -113,7 +113,8 @@ async def test_an_interrupted_run_is_told_and_not_run_again_by_itself(build: Bui
     assert card.buttons == ["🔁 Retry"] and card.reply_to == said.id and not card.is_silent
     await house.quiet()
     assert len(house.prompts()) <= 1
-    assert [m.text for m in await house.ada.answers()] == [card.text]
+    # A progress message whose sending was cut off may stand twice; nothing else may.
+    assert [m.text for m in await house.ada.answers() if not m.text.startswith("⏳")] == [card.text]
 
 
 async def test_retry_works_once(build: Build) -> None:
