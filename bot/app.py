@@ -32,7 +32,7 @@ from bot.checkup import Checkups
 from bot.deck import Deck
 from bot.dispatch import Command, Dispatcher, Routes
 from bot.doctor.case import Case
-from bot.handlers import doctor, lessons, people, prompts, proposals, review, sessions, start, votes
+from bot.handlers import doctor, lessons, people, prompts, proposals, review, sessions, skills, start, votes
 from bot.host import Works
 from bot.inbox import Poller
 from bot.jobs import Jobs
@@ -88,6 +88,7 @@ def routes() -> Routes:
         *votes.COMMANDS,
         *people.COMMANDS,
         *doctor.COMMANDS,
+        *skills.COMMANDS,
         review.command(DECK),
         Command("start", "hidden", start.start),
     ]
@@ -102,6 +103,7 @@ def routes() -> Routes:
             **sessions.TAPS,
             **prompts.TAPS,
             **announcer.TAPS,
+            **skills.TAPS,
             **review.taps(DECK),
         },
         typed=proposals.bare_word(otherwise=prompts.prompt),
@@ -137,6 +139,7 @@ async def open_bot(
             core.spec(Path(session.folder)),
             session_file=settings.home / "sessions" / f"{session.id}.jsonl",
             context_file=settings.context_folder / f"session-{session.id}.md",
+            skills_folder=settings.context_folder / f"session-{session.id}-skills",
             model=session.model,
             is_project_trusted=is_trusted,
         )

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     DIALOG = "d"  # the agent waits for an answer
     ANALYSIS = "f"  # an analysis that failed
     LESSONS = "l"  # pages and cards
+    SKILLS = "s"  # pages and cards of skills
     ANNOUNCEMENT = "n"  # what was changed outside the chat
     REVIEW = "w"  # the deck of what waits
     REMARK = "m"  # a reply that may be a wording or a remark

@@ -9,7 +9,7 @@ from bot.outbox import Message, post
 from bot.turn import Desk, Reply
 from core.tables import Tx
 
-GROUPS = ("daily", "agent", "feedback", "lessons", "owner")
+GROUPS = ("daily", "agent", "feedback", "lessons", "learning", "owner")
 
 
 def start(tx: Tx, desk: Desk, said: Said) -> Reply | None:
