@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+import structlog
 from telegram import Update
 from telegram.ext import (
     ApplicationBuilder,
@@ -32,7 +33,19 @@ from bot.checkup import Checkups
 from bot.deck import Deck
 from bot.dispatch import Command, Dispatcher, Routes
 from bot.doctor.case import Case
-from bot.handlers import doctor, lessons, people, prompts, proposals, review, sessions, skills, start, votes
+from bot.handlers import (
+    doctor,
+    lessons,
+    patterns,
+    people,
+    prompts,
+    proposals,
+    review,
+    sessions,
+    skills,
+    start,
+    votes,
+)
 from bot.host import Works
 from bot.inbox import Poller
 from bot.jobs import Jobs
@@ -42,14 +55,20 @@ from bot.pace import Pace
 from bot.runner import Runner
 from bot.sender import Sender
 from bot.settings import BotSettings
-from bot.turn import App, Context, Desk, Signal, remember_error
+from bot.turn import App, Context, Desk, Reply, remember_error
+from bot.upkeep import Upkeep
 from core.app import Core
+from core.errors import StoreError
+from core.model.ids import SessionId
 from core.model.run import Session
 from core.ports import AgentSpec, Probe, ignore
+from core.services import candidates
 from core.settings import project_of
 
+log = structlog.get_logger()
+
 GUARD_GROUP = -1
-DECK = Deck((proposals.SOURCE,))
+DECK = Deck((proposals.SOURCE, patterns.SOURCE, patterns.OFFERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +83,7 @@ class Bot:
     analyses: Analyses
     announcer: Announcer
     checkups: Checkups
+    upkeep: Upkeep
 
     async def run(self) -> None:
         """Run until cancelled."""
@@ -75,6 +95,7 @@ class Bot:
                 self.analyses,
                 self.announcer,
                 self.checkups,
+                self.upkeep,
                 self.poller,
             ):
                 group.create_task(part.run(), name=type(part).__name__.lower())
@@ -88,6 +109,7 @@ def routes() -> Routes:
         *votes.COMMANDS,
         *people.COMMANDS,
         *doctor.COMMANDS,
+        *patterns.COMMANDS,
         *skills.COMMANDS,
         review.command(DECK),
         Command("start", "hidden", start.start),
@@ -95,7 +117,13 @@ def routes() -> Routes:
     commands.append(Command("help", "daily", start.helper(commands), is_in_menu=True))
     return Routes(
         commands=commands,
-        replies={**votes.REPLIES, **proposals.REPLIES, **lessons.REPLIES, **prompts.REPLIES},
+        replies={
+            **votes.REPLIES,
+            **proposals.REPLIES,
+            **lessons.REPLIES,
+            **prompts.REPLIES,
+            **patterns.REPLIES,
+        },
         taps={
             **votes.TAPS,
             **proposals.TAPS,
@@ -103,6 +131,7 @@ def routes() -> Routes:
             **sessions.TAPS,
             **prompts.TAPS,
             **announcer.TAPS,
+            **patterns.TAPS,
             **skills.TAPS,
             **review.taps(DECK),
         },
@@ -124,15 +153,8 @@ def _application(api: Api, dispatcher: Dispatcher, guard: Guard) -> App:
     return app
 
 
-@asynccontextmanager
-async def open_bot(
-    core: Core, settings: BotSettings, username: str, api: Api, *, probe: Probe = ignore
-) -> AsyncIterator[Bot]:
-    """Put the bot together over an open core and an initialised connection to Telegram."""
-    folder = settings.project or Path.cwd()
-    desk = Desk(settings, core.clock, core.ids, folder, project_of(folder), username)
-    sender = Sender(core.store, api, core.clock, probe, Pace(time.monotonic))
-    app = _application(api, Dispatcher(desk, routes()), Guard(settings, core.store, core.clock.now))
+def _works(core: Core, settings: BotSettings, sender: Sender, probe: Probe) -> Works:
+    """Give what every host works with."""
 
     def spec_of(session: Session, is_trusted: bool) -> AgentSpec:
         return replace(
@@ -144,7 +166,19 @@ async def open_bot(
             is_project_trusted=is_trusted,
         )
 
-    works = Works(
+    async def prepare(session: SessionId) -> None:
+        """Choose what a session is told on trial, once; without it the session goes on."""
+        held = await core.store.read(lambda tx: tx.runs.session(session))
+        if held is None:
+            return
+        try:
+            now, project = core.clock.now(), held.project
+            await candidates.prepare(core.store, core.traces, session, project, settings, now)
+        except StoreError as error:
+            log.warning("no candidates for this session", error=str(error))
+
+    own_secrets = (settings.token(),)
+    return Works(
         core.store,
         core.runner,
         sender,
@@ -154,18 +188,41 @@ async def open_bot(
         settings,
         spec_of,
         time.monotonic,
-        (settings.token(),),
+        core.sink(own_secrets),
+        prepare,
+        own_secrets,
     )
+
+
+@asynccontextmanager
+async def open_bot(
+    core: Core, settings: BotSettings, username: str, api: Api, *, probe: Probe = ignore
+) -> AsyncIterator[Bot]:
+    """Put the bot together over an open core and an initialised connection to Telegram."""
+    folder = settings.project or Path.cwd()
+    desk = Desk(settings, core.clock, core.ids, folder, project_of(folder), username)
+    sender = Sender(core.store, api, core.clock, probe, Pace(time.monotonic))
+    app = _application(
+        api,
+        Dispatcher(desk, routes(), lambda: core.patterns.seen(None)),
+        Guard(settings, core.store, core.clock.now),
+    )
+
+    works = _works(core, settings, sender, probe)
     runner = Runner(works)
     analyses = Analyses(core.store, core.analyst, sender, core.clock, desk, probe, core.spec)
 
-    def after(lane: str, signals: tuple[Signal, ...]) -> None:
+    upkeep = Upkeep(core)
+
+    def after(lane: str, reply: Reply) -> None:
         sender.wake(lane)
         runner.wake()
         analyses.wake()
         checkups.wake()
-        for signal in signals:
+        for signal in reply.signals:
             runner.signal(signal)
+        if reply.gone_skills is not None:
+            upkeep.wake(reply.gone_skills)
 
     lanes = Lanes(core.store, app, core.clock, probe, after)
     poller = Poller(core.store, api, core.clock, probe, lanes.put, lanes.answer_full)
@@ -181,7 +238,7 @@ async def open_bot(
         await app.start()
         try:
             announcer = Announcer(core.store, sender, desk)
-            yield Bot(app, poller, lanes, sender, runner, analyses, announcer, checkups)
+            yield Bot(app, poller, lanes, sender, runner, analyses, announcer, checkups, upkeep)
         finally:
             await app.stop()
 

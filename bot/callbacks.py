@@ -24,6 +24,7 @@ class Kind(StrEnum):
     LESSONS = "l"  # pages and cards
     SKILLS = "s"  # pages and cards of skills
     ANNOUNCEMENT = "n"  # what was changed outside the chat
+    PATTERN = "t"  # a failure that recurs
     REVIEW = "w"  # the deck of what waits
     REMARK = "m"  # a reply that may be a wording or a remark
 

@@ -18,20 +18,23 @@ from core.tables import Tx
 
 MAX_CARDS = 40
 
+Decided = tuple[str, tuple[str, ...]]
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """One kind of thing that waits.
 
     `waiting` lists ids, most important first; `stamp` names the state a card showed; `draft` writes the card;
-    `decide` does yes or no and gives the toast; `detail` sends the thing's own card with all its buttons.
+    `decide` does yes or no, gives the toast and the skills that are no more; `detail` sends the thing's own
+    card with all its buttons.
     """
 
     kind: str
     waiting: Callable[[Tx, Desk, float], Sequence[str]]
-    stamp: Callable[[Tx, str], str]
+    stamp: Callable[[Tx, Desk, str], str]
     draft: Callable[[Tx, Desk, str, str], Draft]
-    decide: Callable[[Tx, Desk, str, bool, str, str, float], str]
+    decide: Callable[[Tx, Desk, str, bool, str, str, float], Decided]
     detail: Callable[[Tx, Desk, str, str, float], None]
 
 
@@ -91,7 +94,7 @@ class Deck:
         payload = {
             "cards": hand.cards,
             "at": hand.at,
-            "stamp": source.stamp(tx, id),
+            "stamp": source.stamp(tx, desk, id),
             "decided": hand.decided,
         }
         token = new_button(tx, desk.ids, Kind.REVIEW, lane, ref, now, payload)

@@ -6,7 +6,7 @@ decided inside the transaction too, since a reply means what the message it repl
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +21,11 @@ from bot.outbox import Message, post
 from bot.turn import Context, Desk, Reply
 from bot.typed import as_markdown
 from core.model.mail import Button
+from core.services.patterns import Seen
 from core.tables import Tx
 
 BY_AGENT_BUTTON = frozenset({"lessons", "why", "context", "stats", "help", "review", "stop", "good", "bad"})
+NEED_SIGHTINGS = frozenset({"patterns", "evolver", "review", "stats"})
 _COMMAND = re.compile(r"/([A-Za-z0-9_:-]{1,64})(?:@(\w+))?(?:\s+(.*))?\s*", re.DOTALL)
 
 
@@ -99,8 +101,13 @@ class Routes:
 class Dispatcher:
     """Brings each kind of update to its handler."""
 
-    def __init__(self, desk: Desk, routes: Routes) -> None:
-        self._desk, self._routes = desk, routes
+    def __init__(self, desk: Desk, routes: Routes, look: Callable[[], Awaitable[Seen]]) -> None:
+        self._desk, self._routes, self._look = desk, routes, look
+
+    async def _prepare(self, is_needed: bool) -> None:
+        """Look at what was counted before a transaction that needs it: it cannot wait for the other file."""
+        if is_needed:
+            self._desk.sightings.seen = await self._look()
 
     async def on_message(self, update: Update, context: Context) -> None:
         """Take a message: a command, a reply to something of ours, or a prompt."""
@@ -109,6 +116,7 @@ class Dispatcher:
             return
         said = _said(context.raw, message, desk)
         if message.text is not None:
+            await self._prepare(is_needed=said.reply_to is not None or _named(said.text) in NEED_SIGHTINGS)
             context.commit(lambda tx: _take(tx, desk, routes, said))
         elif message.effective_attachment or message.caption:  # a service message (a title) gets no answer
             context.commit(lambda tx: _decline(tx, said))
@@ -130,9 +138,16 @@ class Dispatcher:
         if callback is None:
             context.commit(lambda _tx: Reply(toast=say("toast.old_button", language), is_alert=True))
             return
+        await self._prepare(is_needed=callback.kind in (Kind.PATTERN, Kind.REVIEW, Kind.AGENT))
         message = str((raw["callback_query"].get("message") or {}).get("message_id", ""))
         where = (lane_of(raw), str(query.from_user.id), query.from_user.first_name or "", language, message)
         context.commit(lambda tx: _tapped(tx, desk, routes, callback, where))
+
+
+def _named(text: str) -> str:
+    """Give the name of the command a text is, "" for none."""
+    match = _COMMAND.fullmatch(text)
+    return match[1].lower().replace("-", "_") if match is not None else ""
 
 
 def _tapped(

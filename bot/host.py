@@ -7,7 +7,7 @@ the agent reads, events become progress, and the end is one transaction too: run
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from core.ports import AgentRunner, AgentSession, AgentSpec, Clock, Ids, Probe, 
 from core.rules.context import Block
 from core.rules.redact import Redactor
 from core.services import context, runs, skill_writing
+from core.services.traces import RunRecorder, TraceSink
 from core.tables import Tx
 from core.texts import say_error
 
@@ -56,6 +57,8 @@ class Works:
     settings: BotSettings
     spec_of: Callable[[Session, bool], AgentSpec]
     steady: Callable[[], float]
+    sink: TraceSink
+    prepare: Callable[[SessionId], Awaitable[None]]
     own_secrets: tuple[str, ...] = ()
 
 
@@ -79,6 +82,7 @@ class _Watch:
 
     claim: _Claim
     progress: Progress
+    recorder: RunRecorder
     is_silence_told: bool = False
     is_stopped: bool = False
     shown_at: float = -_ELAPSED_EVERY_S
@@ -105,6 +109,7 @@ class Host:
     async def serve(self) -> None:
         """Make one run after another; return when idle, with the process ended."""
         try:
+            await self._works.prepare(self.session)
             while not self._is_replaced:
                 self._wake.clear()
                 claim = await insist(self._works.store, self._claim)
@@ -155,7 +160,8 @@ class Host:
         works.probe("run.begun")
         works.sender.wake(lane)
         works.sender.show(lane, "typing", Live("sendChatAction", chats.typing(lane)))
-        self._watch = _Watch(claim, Progress(works.steady(), claim.session.language, works.own_secrets))
+        progress = Progress(works.steady(), claim.session.language, works.own_secrets)
+        self._watch = _Watch(claim, progress, RunRecorder(claim.run, claim.session.folder))
         ended = self._masked(await self._drive(claim))
         works.probe("run.ended")
         watch, self._watch = self._watch, None
@@ -278,6 +284,8 @@ class Host:
         if event is not None:
             watch.progress.take(event, now)
             watch.is_changed = True
+            if (finished := watch.recorder.take(event, self._now())) is not None:
+                await self._works.sink.record((finished,))  # never raises, never disturbs
         if isinstance(event, Asked):
             await self._ask(watch, event)
         await self._expire_dialogs(watch, now)

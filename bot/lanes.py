@@ -17,7 +17,7 @@ from bot.api import TelegramError
 from bot.inbox import Raw, lane_of, part
 from bot.locales import say
 from bot.outbox import Message, post
-from bot.turn import App, Reply, Signal, begin
+from bot.turn import App, Reply, begin
 from core.errors import AutoImproveError, StoreError, StoreFull
 from core.model.mail import Incoming
 from core.ports import Clock, Probe, Store
@@ -40,7 +40,7 @@ class Lanes:
         app: App,
         clock: Clock,
         probe: Probe,
-        after: Callable[[str, tuple[Signal, ...]], None],
+        after: Callable[[str, Reply], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._sleep = sleep
@@ -122,7 +122,7 @@ class Lanes:
             answer = asyncio.create_task(self._answer(raw, reply.toast, is_alert=reply.is_alert))
             self._answers.add(answer)  # the loop itself would let go of it
             answer.add_done_callback(self._answers.discard)
-        self._after(lane, reply.signals)
+        self._after(lane, reply)
 
     async def _fail(self, incoming: Incoming, error: Exception, *, is_last: bool) -> bool:
         """Count a failed try; say whether that ends it. Our own refusals are an answer, not a failure."""

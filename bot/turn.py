@@ -7,7 +7,7 @@ Telegram.
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from bot.api import Api
 from bot.settings import BotSettings
 from core.model.ids import SessionId
 from core.ports import Clock, Ids
+from core.services.patterns import Seen
 from core.tables import Tx
 
 
@@ -75,6 +76,7 @@ class Reply:
     toast: str = ""
     is_alert: bool = False
     signals: tuple[Signal, ...] = ()
+    gone_skills: tuple[str, ...] | None = None  # files of skills are to follow; these are no more
 
 
 Effect = Callable[[Tx], Reply | None]
@@ -99,6 +101,13 @@ def begin(raw: dict[str, Any]) -> Turn:
     return turn
 
 
+@dataclass(slots=True)
+class Sightings:
+    """What was counted of failures at the last look; a transaction cannot wait for the other file."""
+
+    seen: Seen = field(default_factory=Seen)
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What every handler may use."""
@@ -109,6 +118,7 @@ class Desk:
     folder: Path
     project: str
     username: str = ""
+    sightings: Sightings = field(default_factory=Sightings)
 
 
 class Context(CallbackContext[Api, dict[object, object], dict[object, object], dict[object, object]]):

@@ -275,7 +275,8 @@ def _waiting(tx: Tx, desk: Desk, now: float) -> list[str]:
     return [item.id for item in tx.proposals.all(pending_only=True)]
 
 
-def _stamp(tx: Tx, id: str) -> str:
+def _stamp(tx: Tx, desk: Desk, id: str) -> str:
+    del desk
     item = proposals.need_proposal(tx, id)
     return f"{item.state}:{item.version}"
 
@@ -285,9 +286,11 @@ def _draft(tx: Tx, desk: Desk, id: str, language: str) -> Draft:
     return views.proposal_draft(item, language, cards.facts_of(tx, desk, item))
 
 
-def _decided(tx: Tx, desk: Desk, id: str, is_yes: bool, user: str, language: str, now: float) -> str:
-    item = proposals.need_proposal(tx, id)
-    return _decide(tx, desk, item, item.version, "approve" if is_yes else "reject", user, language, now).toast
+def _decided(
+    tx: Tx, desk: Desk, id: str, is_yes: bool, user: str, language: str, now: float
+) -> tuple[str, tuple[str, ...]]:
+    item, word = proposals.need_proposal(tx, id), "approve" if is_yes else "reject"
+    return _decide(tx, desk, item, item.version, word, user, language, now).toast, ()
 
 
 def _detail(tx: Tx, desk: Desk, id: str, lane: str, now: float) -> None:

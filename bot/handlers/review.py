@@ -42,17 +42,19 @@ def taps(cards: Deck) -> dict[Kind, OnTap]:
             return None
         if tap.choice == "later":
             return _turn(tx, desk, tap, replace(hand, at=hand.at + 1), "")
-        if source.stamp(tx, id) != hand.stamp:
+        if source.stamp(tx, desk, id) != hand.stamp:
             return _turn(tx, desk, tap, hand, say("toast.changed", tap.language))
         try:
-            toast = source.decide(tx, desk, id, tap.choice == "yes", tap.user, tap.language, tap.now)
+            toast, gone = source.decide(tx, desk, id, tap.choice == "yes", tap.user, tap.language, tap.now)
         except AutoImproveError as error:  # a choice is needed, or it has changed: its own card says more
             source.detail(tx, desk, id, tap.lane, tap.now)
             return Reply(toast=say_error(error, tap.language), is_alert=True)
-        return _turn(tx, desk, tap, replace(hand, at=hand.at + 1, decided=hand.decided + 1), toast)
+        return _turn(tx, desk, tap, replace(hand, at=hand.at + 1, decided=hand.decided + 1), toast, gone)
 
-    def _turn(tx: Tx, desk: Desk, tap: Tap, hand: Hand, toast: str) -> Reply:
+    def _turn(
+        tx: Tx, desk: Desk, tap: Tap, hand: Hand, toast: str, gone: tuple[str, ...] | None = None
+    ) -> Reply:
         cards.turn(tx, desk, tap.lane, tap.button.ref, hand, tap.language, tap.now)
-        return Reply(toast=toast)
+        return Reply(toast=toast, gone_skills=gone)
 
     return {Kind.REVIEW: tap_card}

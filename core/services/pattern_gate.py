@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from core.errors import Refused
 from core.model.ruling import Ruling
+from core.model.skill import Skill
 from core.ports import Store, TraceStore
 from core.rules.mining import PatternKey
 from core.services import capabilities, pattern_skills, patterns
@@ -48,20 +49,14 @@ class Gate:
         version: str | None = None,
     ) -> list[Ruling]:
         """Accept what an id addresses, with its skill where it is ripe. Raises as `patterns.accept` does."""
-        seen = await self.seen(project)
-
-        def decide(tx: CoreTx) -> list[Ruling]:
-            accepted = patterns.accept(
-                tx, seen, id, project, by, note=note, is_global=is_global, version=version
-            )
-            return [
-                pattern_skills.record(tx, each, self.settings, by)
-                if pattern_skills.is_ripe(each.failures, each.calls, self.settings)
-                else each
-                for each in accepted
-            ]
-
-        return await self._decide("inject", by, decide)
+        seen, settings = await self.seen(project), self.settings
+        return await self._decide(
+            "inject",
+            by,
+            lambda tx: accept(
+                tx, seen, settings, id, project, by, note=note, is_global=is_global, version=version
+            ),
+        )
 
     async def reject(self, id: str, project: str, by: By) -> list[Ruling]:
         """Reject what an id addresses; skills of it go. Raises what `patterns.reject` does."""
@@ -133,24 +128,53 @@ class Gate:
 
     async def _decide(self, step: str, by: By, decide: Callable[[CoreTx], list[Ruling]]) -> list[Ruling]:
         """Decide, then write the files of new skills and remove those that no pattern has any more."""
-
-        def act(tx: CoreTx) -> tuple[list[Ruling], frozenset[str]]:
-            before = pattern_skills.names(tx)
-            decided = decide(tx)
-            gone = before - pattern_skills.names(tx)
-            for name in gone:
-                capabilities.withdraw(tx, name, by)
-            return decided, gone
-
-        decided, gone = await self.store.write(act)
-        lost = await self.store.read(lambda tx: pattern_skills.missing(tx, self.settings))
-        pattern_skills.remove(self.settings, gone)
-        pattern_skills.write(self.settings, lost)
+        decided, gone = await self.store.write(lambda tx: settle(tx, by, decide))
+        lost = await self.publish(gone)
         for each in decided:
             self.journal(step, id=key_of(each).id, decision=each.decision, skill=each.skill)
         for skill in lost:
             self.journal("promote", skill=skill.name, origin=skill.origin)
         return decided
+
+    async def publish(self, gone: Iterable[str] = ()) -> list[Skill]:
+        """Let the files of skills follow what was decided; give those that were written."""
+        lost = await self.store.read(lambda tx: pattern_skills.missing(tx, self.settings))
+        pattern_skills.remove(self.settings, gone)
+        return pattern_skills.write(self.settings, lost)
+
+
+def accept(
+    tx: CoreTx,
+    seen: Seen,
+    settings: CoreSettings,
+    id: str,
+    project: str,
+    by: By,
+    *,
+    note: str = "",
+    is_global: bool = False,
+    version: str | None = None,
+) -> list[Ruling]:
+    """Accept in somebody's transaction, with the skills that are ripe; their files follow by `publish`."""
+    accepted = patterns.accept(tx, seen, id, project, by, note=note, is_global=is_global, version=version)
+    return [
+        pattern_skills.record(tx, each, settings, by)
+        if pattern_skills.is_ripe(each.failures, each.calls, settings)
+        else each
+        for each in accepted
+    ]
+
+
+def settle(
+    tx: CoreTx, by: By, decide: Callable[[CoreTx], list[Ruling]]
+) -> tuple[list[Ruling], frozenset[str]]:
+    """Decide, and take the skills that no pattern has any more from whoever had them; give their names."""
+    before = pattern_skills.names(tx)
+    decided = decide(tx)
+    gone = before - pattern_skills.names(tx)
+    for name in gone:
+        capabilities.withdraw(tx, name, by)
+    return decided, gone
 
 
 def _erase(tx: TraceTx, keys: Iterable[PatternKey]) -> None:

@@ -47,5 +47,6 @@ async def test_the_digest_comes_once_a_day_with_three_cards(tmp_path: Path) -> N
         await house.start()
 
         await house.ada.wait_for("1 of 3", timeout_s=20)
-        await house.restart()
+        await house.stop()
+        await house.start()
         await house.ada.nothing_comes(within_s=7)

@@ -14,6 +14,7 @@ from bot.locales import FOLDER, say
 from core import texts
 from core.model.lesson import Scope
 from core.model.proposal import Origin, State, Verdict
+from core.rules.mining import State as PatternState
 from core.services.feedback import REASONS
 from core.texts import LANGUAGES, catalogue
 
@@ -24,6 +25,8 @@ KEY = re.compile(r"([a-z]+)\.[a-z_]+")
 NOT_TEXTS = {"answer.md", "context.md"}
 
 EXPANDED: dict[str, Iterable[str]] = {
+    "pattern.": list(PatternState),
+    "pattern.done_": ["accept", "reject", "reopen", "everywhere"],
     "button.": ("words", "write", "retry", "yes", "no", "as_wording", "as_remark"),
     "button.scope_": Scope,
     "command.": [command.name for command in routes().commands if command.group != "hidden"],
