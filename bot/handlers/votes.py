@@ -54,7 +54,19 @@ def _cast(tx: Tx, desk: Desk, ballot: Ballot, language: str, now: float) -> Repl
     cast = feedback.vote(tx, desk.ids, ballot, now, desk.settings.analysis_delay_s)
     cards.note_withdrawals(tx, desk, cast.withdrawn, now)
     delivery.refresh(tx, ballot.run, ballot.user, now)
-    return Reply(toast=_toast(cast, ballot.type, language))
+    toast = _toast(cast, ballot.type, language)
+    if not _is_first(tx, ballot):
+        return Reply(toast=toast)
+    return Reply(toast=f"{toast} {say(f'first.{ballot.type}', language)}", is_alert=True)
+
+
+def _is_first(tx: Tx, ballot: Ballot) -> bool:
+    """Say once of each person that this is their first 👍, and once their first 👎."""
+    name = f"explained:{ballot.type}:{ballot.user}"
+    is_first = tx.settings.get(name) is None
+    if is_first:
+        tx.settings.put(name, "yes")
+    return is_first
 
 
 def _toast(cast: Cast, vote: Vote, language: str) -> str:

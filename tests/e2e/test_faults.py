@@ -57,7 +57,7 @@ async def test_a_tap_works_soon_after_polling_failed(house: House, name: str) ->
 
     toast = await house.tap(answer, "👍")
 
-    assert toast == "Noted 👍" and time.monotonic() - begun < RECOVERY_S
+    assert toast.startswith("Noted 👍") and time.monotonic() - begun < RECOVERY_S
 
 
 @pytest.mark.parametrize("name", ["500", "html", "hang", "reset", "429"])

@@ -214,7 +214,7 @@ async def test_a_french_person_reads_french(build: Build) -> None:
     await house.restart(AUTO_IMPROVE_ALLOWED_USERS="1002")
     answer = await house.ask("fix the bug")
 
-    assert await house.tap(answer, "👎") == "Noté 👎"
+    assert (await house.tap(answer, "👎")).startswith("Noté 👎")
 
     asked = await house.change(answer, lambda m: len(m.buttons) > 2)
     english = {"Wrong result", "Too much changed", "Ignored me", "Too slow", "Other…", "Just note it"}
