@@ -116,9 +116,13 @@ def _draft(entry: Entry, language: str) -> Draft:
 
 def _toggle(entry: Entry, agent: str, index: int, token: str, language: str) -> Key:
     is_held = any(each.agent == agent for each in entry.holders)
-    verb = "again" if agent in entry.changed and entry.is_there else "unassign" if is_held else "assign"
-    choice = f"{'off' if verb == 'unassign' else 'on'}_{index}"
-    return Key(say(f"skills.{verb}", language, agent=agent), encode(Kind.SKILLS, token, choice))
+    if agent in entry.changed and entry.is_there:
+        choice, label = "on", say("skills.again", language, agent=agent)
+    elif is_held:
+        choice, label = "off", say("skills.unassign", language, agent=agent)
+    else:
+        choice, label = "on", say("skills.assign", language, agent=agent)
+    return Key(label, encode(Kind.SKILLS, token, f"{choice}_{index}"))
 
 
 def _show_card(tx: Tx, desk: Desk, name: str, lane: str, language: str, now: float) -> None:
