@@ -9,7 +9,7 @@ from typing import Protocol
 from core.model.agent import Agent, Assignment
 from core.model.feedback import Credit, Feedback
 from core.model.ids import FeedbackId, LessonId, ProposalId, RunId, SessionId
-from core.model.lesson import Choice, Lesson, Revision
+from core.model.lesson import Choice, Domain, Lesson, Revision
 from core.model.mail import Button, Incoming, Outgoing, Receipt
 from core.model.proposal import Analysis, Proposal
 from core.model.ruling import Ruling
@@ -117,6 +117,10 @@ class LessonTable(Protocol):
 
     def projects(self) -> list[str]:
         """Give the projects that have active lessons of their own."""
+        ...
+
+    def domains(self) -> list[Domain]:
+        """Give the domains with active lessons of scope `domain`, in the order of `Domain`."""
         ...
 
     def on_demand(self) -> list[Lesson]:

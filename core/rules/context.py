@@ -131,14 +131,21 @@ def choose(
     those that wait: `render` comes to the same choice.
     """
     room = chars - _size((headings(language).lessons, FIRST_LINE, *_pointers(domain_files)))
-    fitting, waiting = [], []
+    room -= _AROUND
+    fitting: list[str] = []
+    waiting: list[str] = []
     for id, size in sizes:
-        if room >= _SHORTEST_LINE and size + _AROUND <= room:
+        if size <= room:
             fitting.append(id)
             room -= size + _AROUND
         else:
             waiting.append(id)
     return fitting, waiting
+
+
+def in_order(ids: Iterable[str]) -> tuple[str, ...]:
+    """Give ids by their number: l-999 before l-1000. By text, then by length: quick where many wait."""
+    return tuple(sorted(sorted(ids), key=len))
 
 
 def _pointers(files: Mapping[Domain, str]) -> list[str]:
@@ -316,9 +323,5 @@ def _lined(lines: Iterable[str]) -> str:
 
 
 def _numbered(lesson: Lesson) -> tuple[int, str]:
-    return by_number(lesson.id)
-
-
-def by_number(id: str) -> tuple[int, str]:
     """Order ids by their number without parsing it: l-999 before l-1000."""
-    return (len(id), id)
+    return (len(lesson.id), lesson.id)

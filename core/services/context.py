@@ -58,7 +58,7 @@ def block(
     if is_off:
         return rules.render(())
     limits = budgets or Budgets()
-    files = {domain: f"{folder}/{file_name(domain)}" for domain in rules.on_demand(tx.lessons.on_demand())}
+    files = {domain: f"{folder}/{file_name(domain)}" for domain in tx.lessons.domains()}
     sizes = tx.lessons.told_sizes(project)
     fitting, waiting = rules.choose(sizes, files, language=language, chars=limits.lessons_chars)
     told = [lesson for each in fitting if (lesson := tx.lessons.get(LessonId(each))) is not None]
@@ -74,7 +74,7 @@ def block(
     )
     if not waiting:
         return made
-    return replace(made, waiting_ids=tuple(sorted((*made.waiting_ids, *waiting), key=rules.by_number)))
+    return replace(made, waiting_ids=rules.in_order((*made.waiting_ids, *waiting)))
 
 
 def budgets_of(settings: CoreSettings) -> Budgets:

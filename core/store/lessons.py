@@ -3,7 +3,7 @@
 import sqlite3
 
 from core.model.ids import LessonId, lesson_id, number_of
-from core.model.lesson import Choice, Lesson, Revision
+from core.model.lesson import Choice, Domain, Lesson, Revision
 from core.rules.approval import folded
 from core.rules.consolidation import query, terms
 from core.store.rows import Rows, decode, queries, run, scalar
@@ -30,7 +30,7 @@ class SqlLessons:
         number = number_of(lesson.id)
         held = {"id": lesson.id, "rule": lesson.rule, "active": int(lesson.active)}
         is_indexed = scalar(self._connection, "lesson_indexed", **held) is not None
-        self._lessons.put(lesson, number=number, folded=folded(lesson.rule))
+        self._lessons.put(lesson, number=number, folded=folded(lesson.rule), size=_size(lesson))
         if not is_indexed:  # a vote that is counted changes neither wording nor state
             self._index(lesson, number)
 
@@ -75,11 +75,16 @@ class SqlLessons:
         return int(scalar(self._connection, "lesson_frequency", term=term) or 0)
 
     def told_sizes(self, project: str | None) -> list[tuple[LessonId, int]]:
-        rows = self._connection.execute(queries()["lesson_told_sizes"], {"project": project})
-        return [(LessonId(row[0]), row[1]) for row in rows]
+        cursor = self._connection.cursor()
+        cursor.row_factory = None  # plain pairs: of many lessons few are read
+        return cursor.execute(queries()["lesson_told_sizes"], {"project": project}).fetchall()
 
     def projects(self) -> list[str]:
         return [str(row[0]) for row in self._connection.execute(queries()["lesson_projects"])]
+
+    def domains(self) -> list[Domain]:
+        found = {row[0] for row in self._connection.execute(queries()["lesson_domains"])}
+        return [each for each in Domain if each in found]
 
     def on_demand(self) -> list[Lesson]:
         return self._lessons.many("lesson_on_demand")
@@ -91,6 +96,10 @@ class SqlLessons:
         run(self._connection, "lesson_unindex", number=number_of(id))
         run(self._connection, "revision_erase", id=id)
         run(self._connection, "lesson_erase", id=id)
+
+
+def _size(lesson: Lesson) -> int:
+    return len(lesson.domain) + len(lesson.rule)
 
 
 def _chosen(choice: Choice) -> dict[str, object]:

@@ -82,6 +82,10 @@ class MemoryLessons(Table):
     def projects(self) -> list[str]:
         return sorted({each.project for each in self.all(active=True) if each.project is not None})
 
+    def domains(self) -> list[Domain]:
+        found = {each.domain for each in self.on_demand()}
+        return [each for each in Domain if each in found]
+
     def on_demand(self) -> list[Lesson]:
         return [each for each in self.all(active=True) if each.scope is Scope.DOMAIN]
 

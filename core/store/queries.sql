@@ -86,12 +86,15 @@ ORDER BY score DESC, lesson.number LIMIT :limit;
 SELECT * FROM lesson WHERE merged_into = :id ORDER BY number;
 
 -- name: lesson_told_sizes
-SELECT id, length(domain) + length(rule) FROM lesson
+SELECT id, size FROM lesson INDEXED BY lesson_told
 WHERE active = 1 AND scope <> 'domain' AND (scope <> 'project' OR project = :project)
 ORDER BY decided DESC, number;
 
 -- name: lesson_projects
 SELECT DISTINCT project FROM lesson WHERE active = 1 AND scope = 'project' ORDER BY project;
+
+-- name: lesson_domains
+SELECT DISTINCT domain FROM lesson INDEXED BY lesson_on_demand WHERE active = 1 AND scope = 'domain';
 
 -- name: lesson_on_demand
 SELECT * FROM lesson WHERE active = 1 AND scope = 'domain' ORDER BY number;

@@ -1,4 +1,4 @@
-"""Similar, consolidate, choices, purge, export, import, backup, restore as a shell sees them (product.md 3)."""
+"""Similar, consolidate, choices, purge, export, import, backup and restore as a shell sees them."""
 
 import json
 from pathlib import Path
@@ -138,6 +138,11 @@ def test_a_hand_edit_is_told_with_the_next_command(run: Shell, home: Path) -> No
 
     assert run.code == 0 and "lessons/global.json, line 2" in run.err
     assert "p-001" in proposed and run.rows("proposals")[0]["rule"] == "Answer in Breton"
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    """Give the files of a folder."""
+    return {str(each.relative_to(folder)): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
 def test_export_and_import_give_the_same_bytes(
