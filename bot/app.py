@@ -44,6 +44,7 @@ from bot.handlers import (
     sessions,
     skills,
     start,
+    stats,
     votes,
 )
 from bot.host import Works
@@ -110,6 +111,7 @@ def routes() -> Routes:
         *people.COMMANDS,
         *doctor.COMMANDS,
         *patterns.COMMANDS,
+        *stats.COMMANDS,
         *skills.COMMANDS,
         review.command(DECK),
         Command("start", "hidden", start.start),
@@ -202,12 +204,13 @@ async def open_bot(
     folder = settings.project or Path.cwd()
     desk = Desk(settings, core.clock, core.ids, folder, project_of(folder), username)
     sender = Sender(core.store, api, core.clock, probe, Pace(time.monotonic))
-    app = _application(
-        api,
-        Dispatcher(desk, routes(), lambda: core.patterns.seen(None)),
-        Guard(settings, core.store, core.clock.now),
-    )
 
+    async def look(sightings: Sightings) -> None:
+        sightings.seen = await core.patterns.seen(None)
+        sightings.weeks = (await core.traces.read(lambda tx: report.count(tx, None))).weeks
+
+    dispatcher = Dispatcher(desk, routes(), look)
+    app = _application(api, dispatcher, Guard(settings, core.store, core.clock.now))
     works = _works(core, settings, sender, probe)
     runner = Runner(works)
     analyses = Analyses(core.store, core.analyst, sender, core.clock, desk, probe, core.spec)

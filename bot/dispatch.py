@@ -18,10 +18,9 @@ from bot.callbacks import Callback, Kind, decode
 from bot.inbox import Raw, lane_of
 from bot.locales import say
 from bot.outbox import Message, post
-from bot.turn import Context, Desk, Reply
+from bot.turn import Context, Desk, Reply, Sightings
 from bot.typed import as_markdown
 from core.model.mail import Button
-from core.services.patterns import Seen
 from core.tables import Tx
 
 BY_AGENT_BUTTON = frozenset({"lessons", "why", "context", "stats", "help", "review", "stop", "good", "bad"})
@@ -101,13 +100,13 @@ class Routes:
 class Dispatcher:
     """Brings each kind of update to its handler."""
 
-    def __init__(self, desk: Desk, routes: Routes, look: Callable[[], Awaitable[Seen]]) -> None:
+    def __init__(self, desk: Desk, routes: Routes, look: Callable[[Sightings], Awaitable[None]]) -> None:
         self._desk, self._routes, self._look = desk, routes, look
 
     async def _prepare(self, is_needed: bool) -> None:
         """Look at what was counted before a transaction that needs it: it cannot wait for the other file."""
         if is_needed:
-            self._desk.sightings.seen = await self._look()
+            await self._look(self._desk.sightings)
 
     async def on_message(self, update: Update, context: Context) -> None:
         """Take a message: a command, a reply to something of ours, or a prompt."""

@@ -5,7 +5,7 @@ transaction that marks the update done, then does what the effect's `Reply` says
 Telegram.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from core.model.ids import SessionId
 from core.ports import Clock, Ids
 from core.services.patterns import Seen
 from core.tables import Tx
+from core.trace_tables import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Sightings:
     """What was counted of failures at the last look; a transaction cannot wait for the other file."""
 
     seen: Seen = field(default_factory=Seen)
+    weeks: Mapping[int, Usage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
