@@ -56,14 +56,14 @@ from bot.pace import Pace
 from bot.runner import Runner
 from bot.sender import Sender
 from bot.settings import BotSettings
-from bot.turn import App, Context, Desk, Reply, remember_error
+from bot.turn import App, Context, Desk, Reply, Sightings, remember_error
 from bot.upkeep import Upkeep
 from core.app import Core
 from core.errors import StoreError
 from core.model.ids import SessionId
 from core.model.run import Session
 from core.ports import AgentSpec, Probe, ignore
-from core.services import candidates
+from core.services import candidates, report
 from core.settings import project_of
 
 log = structlog.get_logger()
