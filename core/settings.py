@@ -162,7 +162,7 @@ def example(kind: type[CoreSettings]) -> str:
     """Write `.env.example`: every setting with its meaning and its default, commented out."""
     lines = ["# Settings of auto-improve, generated from the code: deploy/env_example.py --write", ""]
     for name, field in kind.model_fields.items():
-        lines += [f"# {field.description}", f"# {PREFIX}{name.upper()}={_shown(field)}", ""]
+        lines += [f"# {field.description}", f"# {PREFIX}{name.upper()}={shown(field)}", ""]
     return "\n".join(lines)
 
 
@@ -172,7 +172,8 @@ def home_folder(folder: Path) -> Path:
     return Path(os.environ.get(name) or dotenv_values(folder / ".env").get(name) or DEFAULT_HOME).expanduser()
 
 
-def _shown(field: FieldInfo) -> str:
+def shown(field: FieldInfo) -> str:
+    """Write a default as it stands in a `.env` file."""
     value = field.default
     if isinstance(value, bool):
         return "on" if value else "off"
