@@ -165,7 +165,8 @@ class Host:
         ended = self._masked(await self._drive(claim))
         works.probe("run.ended")
         watch, self._watch = self._watch, None
-        works.sender.hide(lane, "progress")
+        for live in ("progress", "typing"):
+            works.sender.hide(lane, live)
         await self._store_end(claim, ended, watch)
         works.probe("run.finished")
         works.sender.wake(lane)
