@@ -147,10 +147,13 @@ class Sender:
                 log.warning("message given up: outcome unknown twice", lane=row.lane, ref=row.ref)
                 return False
             body = _marked(body)
-        params = await self._store.read(lambda tx: _params(tx, body))
-        if params is None:  # what it is about was never sent, or is gone
-            await self._write(lambda tx: tx.outbox.finish(row.seq))
-            return False
+        params = _params(body)
+        if "target" in body:
+            message = await self._store.read(lambda tx: _message_of(tx, body["target"]))
+            if message is None:  # what it is about was never sent, or is gone
+                await self._write(lambda tx: tx.outbox.finish(row.seq))
+                return False
+            params["message_id"] = message
         await self._pace.enter(row.lane)
         if is_once:
             text = json.dumps(body, ensure_ascii=False)
@@ -242,13 +245,8 @@ def _message_of(tx: Tx, ref: str) -> int | None:
     return int(receipts[-1].external) if receipts else None
 
 
-def _params(tx: Tx, body: dict[str, Any]) -> dict[str, Any] | None:
+def _params(body: dict[str, Any]) -> dict[str, Any]:
     params = dict(body["params"])
-    if "target" in body:
-        message = _message_of(tx, body["target"])
-        if message is None:
-            return None
-        params["message_id"] = message
     if "file" in body:
         params[body["file"]["field"]] = _upload(body["file"])
     return params
