@@ -5,20 +5,22 @@ import getpass
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from core.cli import ancestry
+from core.cli import ancestry, ticket
 from core.cli.speech import is_text, language, tell
 from core.clock import SystemClock, SystemIds
-from core.errors import AutoImproveError, Invalid, Refused
-from core.ports import Store
+from core.errors import AutoImproveError, Invalid, PeopleDecide, Refused
 from core.services import gate
 from core.settings import CoreSettings, load, project_of
 from core.store.sqlite import open_store
 from core.tables import Tx
 from core.texts import say_error
+
+if TYPE_CHECKING:  # importing the ports costs a tenth of the start
+    from core.ports import Store
 
 T = TypeVar("T")
 
@@ -46,6 +48,7 @@ def read(fn: Callable[[Tx], T]) -> T:
 
     async def run() -> T:
         async with open_store(settings().store_path) as store:
+            _tell_recovery(store.recovered_from)
             return await store.read(fn)
 
     return asyncio.run(run())
@@ -66,6 +69,7 @@ def hand_in(fn: Callable[[Tx], T]) -> T:
     async def run() -> T:
         ours = settings()
         async with open_store(ours.store_path) as store:
+            _tell_recovery(store.recovered_from)
             value = await store.write(fn)
             await publish(store, ours)
             return value
@@ -73,7 +77,7 @@ def hand_in(fn: Callable[[Tx], T]) -> T:
     return asyncio.run(run())
 
 
-async def publish(store: Store, ours: CoreSettings) -> None:
+async def publish(store: "Store", ours: CoreSettings) -> None:
     """Write context files and mirror; say on stderr what a hand edit came to. Raises nothing."""
     from core.services import publishing  # noqa: PLC0415  # only who writes pays for it
     from core.services.changes import By  # noqa: PLC0415
@@ -90,14 +94,26 @@ async def publish(store: Store, ours: CoreSettings) -> None:
         click.echo(tell("mirror_proposed", ids=", ".join(done.proposed)), err=True)
 
 
+def _tell_recovery(backup: Path | None) -> None:
+    """Say on stderr that a damaged store gave way to a backup."""
+    if backup is not None:
+        click.echo(tell("recovered", backup=backup.name), err=True)
+
+
 def require_person() -> None:
-    """Raise PeopleDecide where an agent's shell asks (promise 3)."""
+    """Raise PeopleDecide where an agent's shell asks (promise 3).
+
+    What runs inside Pi without the mark of its shell needs the ticket of a person's own command there.
+    """
     gate.refuse_under_agent(os.environ, ancestry.environments())
+    if not ticket.is_person(ancestry.outermost_pi()):
+        raise PeopleDecide("gate.no_ticket")
 
 
 def agent() -> str | None:
     """Give the identity of the agent under whose marker we run, None for a person."""
-    if gate.marker_of(os.environ, ancestry.environments()) is None:
+    is_marked = gate.marker_of(os.environ, ancestry.environments()) is not None
+    if not is_marked and ticket.is_person(ancestry.outermost_pi()):
         return None
     return os.environ.get("AUTO_IMPROVE_AGENT_ID") or AGENT
 

@@ -8,13 +8,10 @@ from core.cli import access, block, show
 from core.cli.group import ListGroup
 from core.cli.speech import tell
 from core.errors import Invalid
-from core.model.feedback import Feedback
 from core.model.lesson import Domain, Lesson, Revision, Scope
-from core.rules.effect import Interval, Votes
 from core.services import lessons as service
 from core.services.changes import iso
-from core.services.effect import Effect, of_lesson
-from core.services.lessons import Card, Filters
+from core.services.lessons import Filters
 from core.tables import Tx
 
 DOMAINS = click.Choice([domain.value for domain in Domain])
@@ -24,6 +21,7 @@ SCOPES = click.Choice([scope.value for scope in Scope])
 LAZY = {
     "consolidate": "core.cli.searching:consolidate",
     "purge": "core.cli.purging:lessons",
+    "show": "core.cli.lesson_card:show_",
     "similar": "core.cli.searching:similar",
 }
 
@@ -70,7 +68,7 @@ def list_(
     elif not found:
         show.line(tell("lessons.none"))
     else:
-        show.table([_row(each, each.id in in_block) for each in found])
+        show.table([row(each, each.id in in_block) for each in found])
 
 
 def record(lesson: Lesson, is_told: bool) -> dict[str, object]:
@@ -91,65 +89,10 @@ def record(lesson: Lesson, is_told: bool) -> dict[str, object]:
     }
 
 
-def _row(lesson: Lesson, is_told: bool) -> tuple[str, ...]:
+def row(lesson: Lesson, is_told: bool) -> tuple[str, ...]:
+    """Give the cells of a lesson in a list."""
     state = "told" if is_told else "waiting" if lesson.active else "inactive"
     return (lesson.id, lesson.scope, lesson.domain, tell(f"lessons.{state}"), lesson.rule)
-
-
-@lessons.command("show", help=tell("help.lessons_show"))
-@click.argument("id", metavar="ID")
-@show.project_option
-@show.json_option
-def show_(id: str, project: str | None, is_json: bool) -> None:
-    """Show one lesson."""
-    home = access.project(project)
-
-    def look(tx: Tx) -> tuple[Card, Effect, bool]:
-        card = service.card(tx, id)
-        return card, of_lesson(tx, card.lesson), card.lesson.id in block.told(tx, home)
-
-    card, effect, is_told = access.read(look)
-    if is_json:
-        show.as_json(record(card.lesson, is_told) | {"effect": _effect(effect)})
-    else:
-        _show_card(card, effect, is_told)
-
-
-def _effect(effect: Effect) -> dict[str, object]:
-    """Give counts, and shares with their 90 % intervals, never bare (learning.md 7)."""
-    return {
-        "told": asdict(effect.told) | {"share": asdict(effect.told_share)},
-        "untold": asdict(effect.untold) | {"share": asdict(effect.untold_share)},
-        "difference": asdict(effect.difference),
-        "harmful": effect.is_harmful,
-    }
-
-
-def _said(votes: Votes, share: Interval) -> str:
-    if not votes.runs:
-        return tell("lessons.no_votes")
-    low, high = round(100 * share.low), round(100 * share.high)
-    return tell("lessons.share", bad=votes.negative, runs=votes.runs, low=low, high=high)
-
-
-def _show_card(card: Card, effect: Effect, is_told: bool) -> None:
-    lesson = card.lesson
-    show.line("  ".join(_row(lesson, is_told)[:4]))
-    show.line(lesson.rule)
-    show.field("why", lesson.rationale)
-    show.field("project", lesson.project)
-    show.field("counters", tell("lessons.counters", good=lesson.positive_examples, broken=lesson.violations))
-    show.field("effect_told", _said(effect.told, effect.told_share))
-    show.field("effect_untold", _said(effect.untold, effect.untold_share))
-    show.field("merged_into", lesson.merged_into)
-    for vote in card.sources:
-        show.field("source", _source(vote, vote in card.withdrawn))
-    show.field("since", lesson.created)
-
-
-def _source(vote: Feedback, is_withdrawn: bool) -> str:
-    said = vote.user_comment or ", ".join(vote.reasons) or vote.context
-    return f"{said} ({tell('lessons.withdrawn')})" if is_withdrawn else said
 
 
 @lessons.command(help=tell("help.lessons_history"))

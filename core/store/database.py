@@ -48,6 +48,7 @@ class Database(Generic[X]):
         tables: Callable[[sqlite3.Connection], X],
     ) -> None:
         self._writer, self._reader, self._lock_fd, self._tables = writer, reader, lock_fd, tables
+        self.recovered_from: Path | None = None  # the backup that took a damaged file's place at this opening
         self._waiting: list[tuple[Callable[[X], object], asyncio.Future[object]]] = []
         self._drainer: asyncio.Task[None] | None = None
 
@@ -159,15 +160,15 @@ def _attempt(fn: Callable[[X], object], tx: X, connection: sqlite3.Connection) -
     return value, None
 
 
-def _told(error: Exception) -> StoreError:
+def _told(error: Exception, path: Path | str = "") -> StoreError:
     """Say in our own terms what SQLite or the system refused."""
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_FULL") or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         return StoreFull("store.full")
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return StoreReadOnly("store.read_only", path="")
+        return StoreReadOnly("store.read_only", path=path)
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return StoreCorrupt("store.corrupt", path="")
+        return StoreCorrupt("store.corrupt", path=path)
     return StoreError("store.failed", reason=str(error))
 
 
@@ -198,7 +199,7 @@ async def open_database(
             with locked(fd):
                 ready(path, schema)
         except (sqlite3.OperationalError, OSError) as error:
-            raise _told(error) from error
+            raise _told(error, path) from error
         writer = _Connection(partial(connect, path, is_writer=True, is_checkpointer=True, schema=schema), 64)
         reader = _Connection(partial(connect, path, is_writer=False, schema=schema), 64)
         async with writer, reader:

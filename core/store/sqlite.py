@@ -83,5 +83,6 @@ async def open_store(path: Path, *, is_checked: bool = False) -> AsyncIterator[D
     ready = _Readiness(path.parent / BACKUPS, is_checked)
     async with open_database(path, MAIN, _tables, ready) as store:
         if ready.recovery is not None:
+            store.recovered_from = ready.recovery.backup
             await store.write(ready.tell)
         yield store

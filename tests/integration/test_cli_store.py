@@ -245,3 +245,20 @@ def test_the_words_of_a_vote_are_purged(run: Shell, home: Path) -> None:
     [held] = run.rows("feedback")
     assert held["user_comment"] == ""
     assert not [each for each in home.rglob("*") if each.is_file() and b"xylophone" in each.read_bytes()]
+
+
+def test_a_damaged_store_is_mended_and_said(run: Shell, home: Path) -> None:
+    """From the newest backup; without one the command refuses and leaves the file."""
+    run("lessons", "add", "Answer in French")
+    run("backup", str(home / "backups" / "store-20260101.db"))
+    (home / "store.db").write_bytes(b"")
+
+    rows = run.rows("lessons")
+    said = run.err
+    (home / "store.db").write_bytes(b"")
+    (home / "backups" / "store-20260101.db").unlink()
+    run("lessons")
+
+    assert [each["rule"] for each in rows] == ["Answer in French"]
+    assert "store-20260101.db" in said
+    assert (run.code, (home / "store.db").read_bytes()) == (1, b"")

@@ -3,11 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+from core.events import Ended, Outcome
 from core.model.feedback import Vote
-from core.model.lesson import Scope
+from core.model.lesson import Domain, Scope
 from core.model.proposal import Verdict
+from core.model.run import Call, RunState
 from core.rules.effect import Votes
-from core.services import effect, measures, proposals
+from core.services import effect, measures, proposals, runs
 from core.settings import CoreSettings
 from tests.factories import (
     ANN,
@@ -117,3 +119,20 @@ def test_the_loop_is_measured(tmp_path: Path) -> None:
         block_chars=found.block_chars,
     )
     assert found.block_chars > 100
+
+
+def test_a_run_that_ends_knows_its_domain() -> None:
+    """From its calls: a red test before the first edit is debugging; a vote takes it over."""
+    world = World()
+    calls = (
+        Call("bash", "pytest -q", is_error=True, error="1 failed: AssertionError", exit_code=1),
+        Call("read", "src/cart.py", is_error=False),
+        Call("edit", "src/cart.py", is_error=False),
+        Call("bash", "pytest -q", is_error=False, exit_code=0),
+    )
+    world.tx.runs.put(replace(a_run(world.tx, session=None), state=RunState.RUNNING))
+
+    done = world.act(lambda tx: runs.finish(tx, "r-1", Ended(Outcome.DONE, "Fixed."), calls, NOW))
+
+    assert done.domain is Domain.DEBUG
+    assert bad(world).feedback.domain is Domain.DEBUG
