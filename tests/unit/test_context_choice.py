@@ -10,7 +10,9 @@ from core.services import context, lessons
 from core.store.memory import MemoryTx
 from tests.factories import ANN, NOW, PROJECT
 
-words = st.lists(st.sampled_from("run the tests before each commit é 日本".split()), min_size=1, max_size=40)
+words = st.lists(
+    st.sampled_from(["run", "the", "tests", "before", "each", "commit", "é", "日本"]), min_size=1, max_size=40
+)
 
 
 @given(st.lists(words, max_size=25), st.integers(100, 900))
