@@ -14,12 +14,37 @@ def environments() -> Iterator[Mapping[str, str]]:
     Where there is no `/proc` ours is all there is; the threat model says so.
     """
     yield os.environ
+    for pid in _above():
+        yield _environment(pid)
+
+
+def outermost_pi() -> int | None:
+    """Give the process of the outermost Pi that we run in, None where there is none.
+
+    Its shell hands a single command to the program itself (`bash -c "env -u … x"` becomes x), and then no
+    process with the shell's marker is left above us.
+    """
+    found = [pid for pid in _above() if _is_pi(pid)]
+    return found[-1] if found else None
+
+
+def _above() -> Iterator[int]:
     pid = os.getppid()
     for _ in range(_MAX_DEPTH):
         if pid <= 0:
             return
-        yield _environment(pid)
+        yield pid
         pid = _parent(pid)
+
+
+def _is_pi(pid: int) -> bool:
+    """Know Pi by the title it gives itself, or by its program while it starts."""
+    try:
+        argv = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    words = [each.strip() for each in argv]
+    return words[0] == b"pi" or any(b"/pi-coding-agent/" in each for each in words[:3])
 
 
 def _environment(pid: int) -> Mapping[str, str]:

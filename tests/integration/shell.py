@@ -65,4 +65,5 @@ def sit_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AUTO_IMPROVE_ANALYST", "rules")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setattr(ancestry, "environments", lambda: iter([os.environ]))
+    monkeypatch.setattr(ancestry, "outermost_pi", lambda: None)
     return folder

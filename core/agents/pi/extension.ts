@@ -8,7 +8,8 @@
 //   3. Only a person's command votes or decides. It runs the command line, which refuses under an agent.
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { homedir } from "node:os";
+import { createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -736,6 +737,43 @@ function show(ctx: any, text: string, level: "info" | "warning" | "error" = "inf
   else process.stderr.write(`${text}\n`);
 }
 
+// ---- tickets: how the command line knows that a person's command called it --------------------------------
+//
+// The agent's shell is a child of this very process and can take its own marks off. What it cannot do is listen
+// on a socket as this process, or know a ticket that was never shown to it. Each ticket is good once.
+
+class Tickets {
+  private path: Promise<string> | null = null;
+  private readonly open = new Set<string>();
+
+  /** Give what the next command carries; nothing where the system has no such sockets. */
+  async issue(): Promise<string[]> {
+    if (process.platform !== "linux") return [];
+    this.path ??= this.listen();
+    const ticket = randomBytes(16).toString("hex");
+    this.open.add(ticket);
+    return [`AUTO_IMPROVE_TICKET=${ticket}:${await this.path}`];
+  }
+
+  private listen(): Promise<string> {
+    const folder = fs.mkdtempSync(join(tmpdir(), "auto-improve-"));
+    const path = join(folder, "s");
+    process.once("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
+    const server = createServer((socket) => {
+      socket.setTimeout(2000, () => socket.destroy());
+      socket.on("error", () => socket.destroy());
+      socket.once("data", (data) => socket.end(this.open.delete(data.toString("latin1").trim()) ? "yes\n" : "no\n"));
+    });
+    server.unref();
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(path, () => resolve(path));
+    });
+  }
+}
+
+const tickets = new Tickets();
+
 // ---- the command line, which does everything else ---------------------------------------------------------
 
 const SHORT_S = 20;
@@ -757,7 +795,7 @@ class CommandLine {
   /** Run a command; give what it printed. Throws Failed. `words` are a person's and never read as options. */
   async run(args: string[], words: string[] = [], limitS = SHORT_S): Promise<string> {
     const command = INSTALLED?.command ?? ["auto-improve"];
-    const argv = [`AUTO_IMPROVE_HOME=${HOME}`, ...command, ...args, ...(words.length > 0 ? ["--", ...words] : [])];
+    const argv = [`AUTO_IMPROVE_HOME=${HOME}`, ...(await tickets.issue()), ...command, ...args, ...(words.length > 0 ? ["--", ...words] : [])];
     let done: any;
     try {
       done = await this.pi.exec("/usr/bin/env", argv, { cwd: this.ctx.cwd, timeout: limitS * 1000 });
