@@ -58,7 +58,7 @@ def add(
         raise Invalid("agents.no_command", id=id)
     agent = Agent(id, name.strip() or id, kind, command, project, by.now)
     tx.agents.put(agent)
-    log(tx, by, "add", f"agent {id}", kind)
+    log(tx, by, "agent.add", id, kind)
     return agent
 
 
@@ -68,5 +68,5 @@ def remove(tx: CoreTx, id: str, by: By) -> Agent:
     if id in BUILT_IN:
         raise Refused("agents.built_in", id=id)
     tx.agents.drop(id)
-    log(tx, by, "remove", f"agent {id}")
+    log(tx, by, "agent.remove", id)
     return agent

@@ -113,7 +113,7 @@ def assign(tx: CoreTx, agent: str, skill: Skill, by: By) -> Assignment:
         by.now,
     )
     tx.agents.assign(given)
-    log(tx, by, "assign", f"skill {skill.name}", agent)
+    log(tx, by, "skill.assign", skill.name, agent)
     return given
 
 
@@ -122,7 +122,7 @@ def unassign(tx: CoreTx, agent: str, name: str, by: By) -> None:
     agents.need(tx, agent)
     if not tx.agents.unassign(agent, name):
         raise Refused("skill.not_assigned", agent=agent, name=name[:64])
-    log(tx, by, "unassign", f"skill {name}", agent)
+    log(tx, by, "skill.unassign", name, agent)
 
 
 def withdraw(tx: CoreTx, name: str, by: By) -> list[str]:

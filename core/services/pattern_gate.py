@@ -8,7 +8,7 @@ from core.model.ruling import Ruling
 from core.model.skill import Skill
 from core.ports import Store, TraceStore
 from core.rules.mining import PatternKey
-from core.services import capabilities, pattern_skills, patterns
+from core.services import pattern_skills, patterns, skill_handout
 from core.services.changes import By, log
 from core.services.journal import Journal, silent
 from core.services.patterns import Seen, Standing
@@ -137,10 +137,14 @@ class Gate:
         return decided
 
     async def publish(self, gone: Iterable[str] = ()) -> list[Skill]:
-        """Let the files of skills follow what was decided; give those that were written."""
+        """Let the files of skills follow what was decided, and give them; give those that were written."""
         lost = await self.store.read(lambda tx: pattern_skills.missing(tx, self.settings))
         pattern_skills.remove(self.settings, gone)
-        return pattern_skills.write(self.settings, lost)
+        written = pattern_skills.write(self.settings, lost)
+        if waiting := await self.store.read(skill_handout.pending):
+            made_by = skill_handout.makers(waiting, await self.seen(None))
+            await self.store.write(lambda tx: skill_handout.hand_out(tx, self.settings, made_by))
+        return written
 
 
 def accept(
@@ -173,7 +177,7 @@ def settle(
     decided = decide(tx)
     gone = before - pattern_skills.names(tx)
     for name in gone:
-        capabilities.withdraw(tx, name, by)
+        skill_handout.forget(tx, name, by)
     return decided, gone
 
 

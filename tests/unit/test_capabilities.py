@@ -156,4 +156,4 @@ def test_decisions_about_skills_are_in_the_audit_log(tmp_path: Path) -> None:
 
     logged = [(each.who, each.verb, each.subject, each.detail) for each in tx.runs.activities(0)]
 
-    assert logged == [(ANN, "assign", "skill deploy", "pi"), (ANN, "unassign", "skill deploy", "pi")]
+    assert logged == [(ANN, "skill.assign", "deploy", "pi"), (ANN, "skill.unassign", "deploy", "pi")]
