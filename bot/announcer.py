@@ -99,13 +99,13 @@ class Announcer:
     def _show_proposal(self, tx: Tx, lane: str, news: Activity) -> None:
         proposal = tx.proposals.get(ProposalId(news.subject))
         if proposal is not None and proposal.state is State.PENDING:
-            cards.show_or_refresh(tx, self._desk.ids, proposal, lane, self._desk.clock.now())
+            cards.show_or_refresh(tx, self._desk, proposal, lane, self._desk.clock.now())
 
     def _refresh_card(self, tx: Tx, name: str) -> None:
         """Show on a proposal's card what was decided or changed elsewhere."""
         proposal = tx.proposals.get(ProposalId(name))
         if proposal is not None:
-            cards.refresh(tx, self._desk.ids, proposal, self._desk.clock.now())
+            cards.refresh(tx, self._desk, proposal, self._desk.clock.now())
 
 
 def _seen(tx: Tx) -> int:

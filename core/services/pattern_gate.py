@@ -147,7 +147,7 @@ class Gate:
         return written
 
 
-def accept(
+def accept(  # noqa: PLR0913 -- what a decision needs, in somebody's transaction
     tx: CoreTx,
     seen: Seen,
     settings: CoreSettings,
