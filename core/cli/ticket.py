@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 NAME: Final = "AUTO_IMPROVE_TICKET"
-_WAIT_S: Final = 2.0
+_WAIT_S: Final = 10.0  # the machine may be busy; a ticket that is late would refuse a person
 _CREDENTIALS: Final = struct.Struct("iII")  # SO_PEERCRED: pid, uid, gid
 
 

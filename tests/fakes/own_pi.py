@@ -48,9 +48,20 @@ class Rpc:
 
     async def say(self, text: str, answers: Sequence[Json] = ()) -> Dialogs:
         """Type a prompt or command and follow it to its end; its dialogs get these answers in turn."""
+        await self.begin(text)
+        return await self.until(lambda each: _is_end(each, text.startswith("/")), answers)
+
+    async def begin(self, text: str) -> None:
+        """Type a prompt or command and do not follow it."""
         await self._send({"id": "said", "type": "prompt", "message": text})
-        is_command = text.startswith("/")
-        return await self.until(lambda each: _is_end(each, is_command), answers)
+
+    async def rest(self, answers: Sequence[Json] = ()) -> Dialogs:
+        """Follow a command that was begun to its end."""
+        return await self.until(lambda each: _is_end(each, is_command=True), answers)
+
+    async def answer(self, dialog: Json, value: Json) -> None:
+        """Answer a dialog."""
+        await self._send({"type": "extension_ui_response", "id": dialog["id"], **value})
 
     async def until(self, is_last: Callable[[Json], bool], answers: Sequence[Json] = ()) -> Dialogs:
         """Follow what Pi says until that."""
@@ -60,7 +71,7 @@ class Rpc:
                 event = await self._next()
                 found.events.append(event)
                 if event.get("method") in DIALOGS and waiting:
-                    await self._send({"type": "extension_ui_response", "id": event["id"], **waiting.pop(0)})
+                    await self.answer(event, waiting.pop(0))
                 if is_last(event):
                     return found
 

@@ -1,12 +1,15 @@
 """A program in a terminal of its own (a pty), and the person in front of it."""
 
 import asyncio
+import fcntl
 import os
 import pty
 import re
 import signal
+import struct
 import sys
-from collections.abc import AsyncIterator, Mapping
+import termios
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -59,7 +62,11 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Type a line."""
-        os.write(self._screen, f"{text}\n".encode())
+        self.keys(f"{text}\n")
+
+    def keys(self, keys: str) -> None:
+        """Press keys, as a terminal sends them."""
+        os.write(self._screen, keys.encode())
 
     async def answer(self, question: str, text: str = "") -> str:
         """Wait for a question, then answer it; nothing takes the default."""
@@ -80,14 +87,23 @@ class Terminal:
 @asynccontextmanager
 async def in_terminal(*argv: str, cwd: Path, env: Mapping[str, str]) -> AsyncIterator[Terminal]:
     """Start `auto-improve` with these arguments in a terminal; it is ended with the context."""
+    command = (sys.executable, "-m", "bot", *argv)
+    told = {"TERM": "xterm", "PYTHONPATH": str(REPOSITORY), **env}
+    async with run_in_terminal(command, cwd=cwd, env=told) as terminal:
+        yield terminal
+
+
+@asynccontextmanager
+async def run_in_terminal(
+    command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
+) -> AsyncIterator[Terminal]:
+    """Start any program in a terminal of 110 columns and 40 lines; it is ended with the context."""
     screen, program = pty.openpty()
+    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 110, 0, 0))
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "bot",
-        *argv,
+        *command,
         cwd=cwd,
-        env={"TERM": "xterm", "PYTHONPATH": str(REPOSITORY), **env},
+        env=env,
         stdin=program,
         stdout=program,
         stderr=program,
@@ -107,8 +123,5 @@ async def in_terminal(*argv: str, cwd: Path, env: Mapping[str, str]) -> AsyncIte
 
 def _own_terminal() -> None:
     """Make the pty the controlling terminal, so that Ctrl-C reaches the program."""
-    import fcntl
-    import termios
-
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
