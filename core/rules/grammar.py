@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from core.rules import plain_lines
 from core.rules.invocation import Invocation, resolve
 from core.rules.programs import DECORATIONS, PRODUCERS, SETUP, SHELLS
 
@@ -93,11 +94,21 @@ class Reader:
 
     def read(self, text: str) -> Segment | None:
         """Read a whole line (or the script of a wrapper)."""
+        if (plain := plain_lines.split(text)) is not None:
+            return self._read_plain(plain)
         source = text[:INPUT_LIMIT].encode("utf-8", "replace")[:INPUT_LIMIT].replace(b"\0", b" ")
         root = _parser().parse(source).root_node
         if root.has_error and (mended := _drop_heredocs(root, source)):
             root = _parser().parse(mended).root_node
         return self._visit(root)
+
+    def _read_plain(self, pipelines: list[plain_lines.Pipeline]) -> Segment | None:
+        found = (_first_of_pipe(self._take_all(one)) for one in pipelines)
+        return _best([one for one in found if one])
+
+    def _take_all(self, pipeline: plain_lines.Pipeline) -> list[Segment]:
+        taken = (self._take(invocation) for words in pipeline if (invocation := resolve(words)))
+        return [one for one in taken if one]
 
     def _visit(self, node: "Node") -> Segment | None:
         if self._depth >= _MAX_DEPTH or len(self.segments) >= _MAX_SEGMENTS:

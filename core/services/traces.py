@@ -1,6 +1,7 @@
 """From a finished tool call, as a source tells it, to a trace that may be kept (learning.md 5, S6)."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ from core.services.rulings import Rulings
 log = structlog.get_logger()
 
 _UNIQUE_CHARS = 20
+_LONG_NAME = 24
+_SPACE = re.compile(r"\s")
 _HEAD, _TAIL = 4_000, 8_000  # characters of an output that are masked and looked at for what went wrong
 _PATH_KEYS = ("path", "file_path", "filename", "notebook_path", "file")
 
@@ -59,7 +62,7 @@ def prepare(call: Finished, redactor: Redactor) -> Keyed:
             done.aborted,
             _kept(done.file, redactor),
             _kept(done.cmd, redactor),
-            storable(done.verb) if done.verb else done.verb,
+            _named(done.verb, redactor),
             done.error_class,
             snippet,
         ),
@@ -68,6 +71,13 @@ def prepare(call: Finished, redactor: Redactor) -> Keyed:
 
 def _kept(text: str | None, redactor: Redactor) -> str | None:
     return storable(redactor.snippet(text, TEXT_LIMIT)) if text else text
+
+
+def _named(verb: str | None, redactor: Redactor) -> str | None:
+    """Mask a verb that is longer than names are: somebody's word stands where a subcommand would."""
+    if verb is None or (len(verb) <= _LONG_NAME and verb.isascii()):
+        return verb
+    return storable(redactor.redact(verb))
 
 
 def storable(text: str) -> str:
@@ -80,7 +90,8 @@ def _ends(output: str) -> str:
         return output
     # What a cut halves might be a secret that its half does not show: the halves go.
     head, tail = output[:_HEAD], output[-_TAIL:]
-    return f"{head[: head.rfind(chr(10)) + 1]}{tail[tail.find(chr(10)) + 1 :]}"
+    before, after = max(head.rfind(" "), head.rfind("\n")), _SPACE.search(tail)
+    return f"{head[: before + 1]}\n{tail[after.end() :] if after else ''}"
 
 
 class RunRecorder:

@@ -34,10 +34,8 @@ class SqlTraces:
         self._connection = connection
 
     def claim(self, hashes: Sequence[int]) -> set[int]:
-        found = self._connection.execute(queries()["trace_known"], {"hashes": json.dumps(list(hashes))})
-        fresh = set(hashes).difference(row[0] for row in found)
-        self._connection.executemany(queries()["trace_claim"], [(each,) for each in sorted(fresh)])
-        return fresh
+        values = {"hashes": json.dumps(sorted(hashes))}
+        return {row[0] for row in self._connection.execute(queries()["trace_claim"], values)}
 
     def add(self, traces: Iterable[Trace]) -> None:
         self._connection.executemany(queries()["trace_add"], map(_columns, traces))

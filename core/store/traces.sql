@@ -1,8 +1,5 @@
 -- name: trace_claim
-INSERT OR IGNORE INTO counted (hash) VALUES (?);
-
--- name: trace_known
-SELECT hash FROM counted WHERE hash IN (SELECT value FROM json_each(:hashes));
+INSERT OR IGNORE INTO counted (hash) SELECT value FROM json_each(:hashes) RETURNING hash;
 
 -- name: trace_add
 INSERT INTO trace (ts, session, run, turn, project, agent, tool, is_error, exit_code, aborted, file, cmd, verb,

@@ -5,10 +5,9 @@ import json
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from core.errors import Invalid
 
@@ -20,8 +19,7 @@ _GZIP = b"\x1f\x8b"
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line: its record, or why it has none. `end` is the offset after it, `raw` its bytes."""
 
     number: int

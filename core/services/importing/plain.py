@@ -30,15 +30,17 @@ class _Twins:
     """Tells equal lines of one file apart, as long as they are not far from each other."""
 
     def __init__(self) -> None:
-        self._counts: OrderedDict[bytes, int] = OrderedDict()
+        self._counts: OrderedDict[str, int] = OrderedDict()
 
     def name(self, raw: bytes) -> str:
-        digest = blake2b(raw.strip(), digest_size=12).digest()
-        count = self._counts.pop(digest, 0)
+        digest = blake2b(raw.rstrip(), digest_size=12).hexdigest()
+        count = self._counts.get(digest, 0)
         self._counts[digest] = count + 1
-        if len(self._counts) > _REMEMBERED:
+        if count:
+            self._counts.move_to_end(digest)
+        elif len(self._counts) > _REMEMBERED:
             self._counts.popitem(last=False)
-        return f"line:{digest.hex()}:{count}"
+        return f"line:{digest}:{count}"
 
 
 class EventReader:

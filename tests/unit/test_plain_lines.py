@@ -1,0 +1,71 @@
+"""Plain lines are read without the grammar, to the very same result (learning.md 5.2)."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.rules import plain_lines, shell
+from core.rules.shell import Command
+
+CALLS = (
+    Path(os.environ.get("AUTO_IMPROVE_SHARED", Path(__file__).parents[3] / "shared"))
+    / "data/traces/shell_calls.jsonl.gz"
+)
+PIECES = (
+    "a", "ls ", "git commit", " ", ";", "|", "&&", " || ", " 2>&1", "2>/dev/null", "'x y'", '"q r"', " -m ",
+    "./b", "=", "1", "%", "^", "@", ":", "+", ",", "cd d", "bash -c 'ls; npm test'", "echo ", "true", "!",
+    "time ", "{", "sudo ", " # c", "*", "~", "in ", "-", "$x", "\\", "A=b ", "\n",
+)  # fmt: skip
+
+
+def by_grammar(line: str) -> Command:
+    """Read a line with the grammar, plain or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain_lines, "split", lambda _text: None)
+        return shell._read(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("npm test", [[["npm", "test"]]]),
+        ("cd web && npm test 2>&1 | tail -5;", [[["cd", "web"]], [["npm", "test"], ["tail", "-5"]]]),
+        ("grep -n 'def foo' \"a b\"", [[["grep", "-n", "def foo", "a b"]]]),
+        ('echo "$HOME"', None),
+        ("for f in x; do ls; done", None),
+        ("A=b make", None),
+        ("cat <<EOF", None),
+        ("ls > out.txt", None),
+        ("make &", None),
+        ("'quoted program' x", None),
+        ("ls && ", None),
+        ("", None),
+    ],
+)
+def test_a_plain_line_is_split_and_others_are_left_to_the_grammar(
+    line: str, expected: list[list[list[str]]] | None
+) -> None:
+    """Only what is surely plain."""
+    assert plain_lines.split(line) == expected
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join))
+def test_any_line_means_the_same_with_and_without_the_grammar(line: str) -> None:
+    """Verb, programs, arguments, directory: all of it."""
+    assert shell._read(line) == by_grammar(line)
+
+
+@pytest.mark.skipif(not CALLS.exists(), reason="shared folder absent")
+def test_real_lines_mean_the_same_and_most_are_plain() -> None:
+    """Lines that agents really typed."""
+    rows = gzip.decompress(CALLS.read_bytes()).decode().splitlines()[::4]
+    lines = [json.loads(row)["cmd"] for row in rows]
+    plain = [line for line in lines if plain_lines.split(line) is not None]
+
+    assert [line for line in plain if shell._read(line) != by_grammar(line)] == []
+    assert len(plain) > len(lines) / 2
