@@ -119,7 +119,7 @@ def on_demand(lessons: Iterable[Lesson]) -> list[Domain]:
 
 
 def choose(
-    sizes: Iterable[tuple[str, int]],
+    sizes: Sequence[tuple[str, int]],
     domain_files: Mapping[Domain, str],
     *,
     language: str = "en",
@@ -132,15 +132,12 @@ def choose(
     """
     room = chars - _size((headings(language).lessons, FIRST_LINE, *_pointers(domain_files)))
     room -= _AROUND
-    fitting: list[str] = []
-    waiting: list[str] = []
+    fitting: dict[str, None] = {}
     for id, size in sizes:
         if size <= room:
-            fitting.append(id)
+            fitting[id] = None
             room -= size + _AROUND
-        else:
-            waiting.append(id)
-    return fitting, waiting
+    return list(fitting), [id for id, _ in sizes if id not in fitting]
 
 
 def in_order(ids: Iterable[str]) -> tuple[str, ...]:

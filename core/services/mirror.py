@@ -18,6 +18,7 @@ from core.rules import exchange
 from core.rules.exchange import FEEDBACK_FILE, file_of
 from core.services import folders, transfer
 from core.services.changes import By, log
+from core.services.transfer import Parcel
 from core.tables import CoreTx
 
 SURFACE = "mirror"
@@ -25,11 +26,22 @@ _KEPT_HASHES = 16
 _PREFIX = "mirror:"
 
 
-@dataclass(slots=True)
-class Mirrored:
-    """What a look at the mirror found: the files to write, the edits proposed, the edits refused."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at mirror and store found: the files as they are to be, those that were edited by hand.
 
-    files: dict[str, str] = field(default_factory=dict)
+    `unknown` are files to be written whose bytes are not noted yet.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    edited: Mapping[str, bytes] = field(default_factory=dict)
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Taken:
+    """What hand edits came to: those proposed, and those refused by file."""
+
     proposed: list[ProposalId] = field(default_factory=list)
     refused: dict[str, Invalid] = field(default_factory=dict)
 
@@ -44,20 +56,46 @@ def read(folder: Path) -> tuple[dict[str, bytes], Invalid | None]:
         return {}, error if error.key != "exchange.nothing" else None
 
 
-def take(tx: CoreTx, found: Mapping[str, bytes], by: By) -> Mirrored:
-    """Turn hand edits into proposals and give the files as they are to be; notes what will be written."""
-    done = Mirrored()
-    edited = {name: data for name, data in found.items() if not _is_ours(tx, name, data)}
-    for name, data in edited.items():
-        if name != FEEDBACK_FILE:  # votes are cast, not written by hand: the log is put back as it is
-            try:
-                _propose(tx, name, data, by, done)
-            except Invalid as error:
-                done.refused[name] = error
-                _refuse(tx, name, data, error, by)
-    done.files = {name: text for name, text in transfer.export(tx).items() if name not in done.refused}
-    for name, text in done.files.items():
-        _note(tx, name, text.encode())
+def look(tx: CoreTx, found: Mapping[str, bytes]) -> Look:
+    """Compare the files with what we wrote; long where there are many lessons, so it only reads."""
+    files = transfer.export(tx)
+    known = {name: _hashes(tx, name) for name in {*files, *found}}
+    edited = {
+        name: data
+        for name, data in found.items()
+        if _hash(data) not in known[name] and data != files.get(name, "").encode()
+    }
+    unknown = {name: text for name, text in files.items() if known[name][-1:] != [_hash(text.encode())]}
+    return Look(files, edited, unknown)
+
+
+def read_edits(edited: Mapping[str, bytes]) -> dict[str, Parcel | Invalid]:
+    """Read the edited files, each by itself; one that cannot be read is its fault. Touches no store."""
+    return {name: _read_edit(name, data) for name, data in edited.items() if name != FEEDBACK_FILE}
+
+
+def _read_edit(name: str, data: bytes) -> Parcel | Invalid:
+    try:
+        return transfer.read({name: data})
+    except Invalid as error:
+        return error
+
+
+def take(tx: CoreTx, seen: Look, edits: Mapping[str, Parcel | Invalid], by: By) -> Taken:
+    """Turn hand edits into proposals, and note what is about to be written.
+
+    Votes are cast, not written by hand: an edited log of them is put back as it is.
+    """
+    done = Taken()
+    for name, edit in edits.items():
+        if isinstance(edit, Invalid):
+            done.refused[name] = edit
+            _refuse(tx, name, seen.edited[name], edit, by)
+        else:
+            _propose(tx, name, edit, by, done)
+    for name, text in seen.unknown.items():
+        if name not in done.refused:
+            _note(tx, name, _hash(text.encode()))
     return done
 
 
@@ -69,20 +107,13 @@ def _hashes(tx: CoreTx, name: str) -> list[str]:
     return list(json.loads(tx.settings.get(_PREFIX + name) or "[]"))
 
 
-def _is_ours(tx: CoreTx, name: str, data: bytes) -> bool:
-    return _hash(data) in _hashes(tx, name)
-
-
-def _note(tx: CoreTx, name: str, data: bytes) -> None:
+def _note(tx: CoreTx, name: str, mark: str) -> None:
     """Remember what a file is about to hold, and what it held lately: a kill may leave either."""
-    known, mark = _hashes(tx, name), _hash(data)
-    if not known or known[-1] != mark:
-        kept = [*(each for each in known if each != mark), mark][-_KEPT_HASHES:]
-        tx.settings.put(_PREFIX + name, json.dumps(kept))
+    kept = [*(each for each in _hashes(tx, name) if each != mark), mark][-_KEPT_HASHES:]
+    tx.settings.put(_PREFIX + name, json.dumps(kept))
 
 
-def _propose(tx: CoreTx, name: str, data: bytes, by: By, done: Mirrored) -> None:
-    parcel = transfer.read({name: data})
+def _propose(tx: CoreTx, name: str, parcel: Parcel, by: By, done: Taken) -> None:
     made = [
         proposal.id for entry in (*parcel.entries, *parcel.flagged) for proposal in _of_entry(tx, entry, by)
     ]

@@ -35,14 +35,18 @@ async def publish(store: Store, settings: CoreSettings, by: By) -> Published:
     A malformed edit is refused, its file left alone, all others are written. Raises OSError, StoreError.
     """
     async with _alone(settings.home / "publish.lock"):
-        found, fault = mirror.read(settings.mirror_folder) if settings.mirror else ({}, None)
-        done = mirror.Mirrored()
-        if settings.mirror and fault is None:
-            done = await store.write(lambda tx: mirror.take(tx, found, by))
         files = await store.read(lambda tx: context.ready_files(tx, settings))
         changed = context.write_ready_files(settings.context_folder, files)
+        done, fault = mirror.Taken(), None
+        if settings.mirror:
+            found, fault = mirror.read(settings.mirror_folder)
         if settings.mirror and fault is None:
-            changed += folders.write(settings.mirror_folder, done.files, kept=done.refused)
+            seen = await store.read(lambda tx: mirror.look(tx, found))
+            edits = await asyncio.to_thread(mirror.read_edits, seen.edited)
+            if edits or seen.unknown:
+                done = await store.write(lambda tx: mirror.take(tx, seen, edits, by))
+            right = {name: text for name, text in seen.files.items() if name not in done.refused}
+            changed += folders.write(settings.mirror_folder, right, kept=done.refused)
     refused = (*([fault] if fault else []), *done.refused.values())
     return Published(tuple(changed), tuple(done.proposed), tuple(refused))
 

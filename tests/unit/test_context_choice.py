@@ -1,6 +1,6 @@
 """Choosing what the block has room for by sizes alone gives what rendering every lesson gives."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.model.lesson import Domain, Lesson, Scope
@@ -10,11 +10,10 @@ from core.services import context, lessons
 from core.store.memory import MemoryTx
 from tests.factories import ANN, NOW, PROJECT
 
-words = st.lists(
-    st.sampled_from(["run", "the", "tests", "before", "each", "commit", "é", "日本"]), min_size=1, max_size=40
-)
+words = st.lists(st.sampled_from(["run", "the", "tests", "before", "é", "日本"]), min_size=1, max_size=40)
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.lists(words, max_size=25), st.integers(100, 900))
 def test_the_choice_by_size_is_the_choice_of_the_renderer(rule_words: list[list[str]], chars: int) -> None:
     """Byte for byte, and with the same lessons waiting."""
