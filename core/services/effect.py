@@ -4,10 +4,12 @@
 visible" changes nothing; only evidence of harm makes a proposal, by a test that may be asked after each vote.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.model.ids import LessonId
 from core.model.lesson import Lesson
 from core.model.proposal import Finding, Proposal, Verdict
 from core.model.run import VotedRun
@@ -83,8 +85,10 @@ def _time(text: str) -> float:
 
 def propose_harmful(tx: CoreTx, now: float) -> list[Proposal]:
     """Propose to disable what votes show to do harm; once for a wording, whatever was decided then."""
-    made = []
-    for each in of_lessons(tx, tx.lessons.all(active=True)):
+    voted, made = tx.feedback.voted(), []
+    counts = Counter(id for run in voted for id in run.told)
+    often = [tx.lessons.get(LessonId(id)) for id, runs in counts.items() if runs >= rules.FEWEST_RUNS]
+    for each in (_effect(lesson, voted) for lesson in often if lesson is not None and lesson.active):
         key = f"effect:{each.lesson.id}:{each.lesson.rule}"
         if each.is_harmful and tx.proposals.by_key(key) is None:
             made.append(_propose(tx, each, key, now))
