@@ -166,14 +166,13 @@ async def test_pi_reads_its_skills_over_mcp(tmp_path: Path) -> None:
 
 
 def add_server(folder: Path, home: Path) -> None:
-    """Write the entry that core/README.md gives for Pi 1.6."""
-    entry = {
-        "command": sys.executable,
-        "args": ["-m", "bot", "mcp", "--agent", "pi"],
-        "env": {"AUTO_IMPROVE_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])},
-        "exposure": "direct",
-    }
-    (folder / "agent" / "mcp.json").write_text(json.dumps({"mcpServers": {"auto_improve": entry}}))
+    """Write the entry of deploy/mcp/README.md for Pi 1.6, with this interpreter as the command."""
+    text = (Path(__file__).parents[2] / "deploy" / "mcp" / "README.md").read_text(encoding="utf-8")
+    entry = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    server = entry["mcpServers"]["auto_improve"]
+    server |= {"command": sys.executable, "args": ["-m", "bot", *server["args"]]}
+    server["env"] = {"AUTO_IMPROVE_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
+    (folder / "agent" / "mcp.json").write_text(json.dumps(entry))
 
 
 def tool_names(request: dict[str, object]) -> list[str]:

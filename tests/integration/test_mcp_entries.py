@@ -1,0 +1,44 @@
+"""The documented entries of other agents name our command as it is (deploy/mcp/README.md)."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from core.cli.mcp import mcp
+from core.model.agent import AgentKind
+
+README = Path(__file__).parents[2] / "deploy" / "mcp" / "README.md"
+_BLOCK = re.compile(r"^## (\w+).*?^```(json|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+AGENTS = {"Pi": "pi", "Claude": "claude", "Codex": "codex", "OpenCode": "opencode"}
+
+
+def entries() -> dict[str, list[str]]:
+    """Give by program the whole command line of its entry."""
+    found = {}
+    for name, language, text in _BLOCK.findall(README.read_text(encoding="utf-8")):
+        read = json.loads(text) if language == "json" else tomllib.loads(text)
+        (servers,) = read.values()
+        (entry,) = servers.values()
+        command = entry["command"]
+        found[name] = command if isinstance(command, list) else [command, *entry["args"]]
+    return found
+
+
+def test_there_is_an_entry_for_each_of_the_four() -> None:
+    """Pi, Claude Code, Codex and OpenCode."""
+    assert set(entries()) == set(AGENTS)
+
+
+@pytest.mark.parametrize("program", AGENTS)
+def test_an_entry_starts_our_server_for_its_own_agent(program: str) -> None:
+    """The words parse as the command takes them."""
+    name, *words = entries()[program]
+
+    context = mcp.make_context("mcp", words[1:])
+
+    assert (name, words[0]) == ("auto-improve", "mcp")
+    assert context.params == {"agent": AGENTS[program], "project": None}
+    assert AgentKind(AGENTS[program])
