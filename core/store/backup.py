@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from core.errors import Refused, StoreCorrupt, StoreError
-from core.store.schema import HEADER, MAIN, migrations
+from core.store.schema import MAIN, migrations, require_content
 
 KEPT_DAYS = 7
 _NAME = re.compile(r"store-\d{8}\.db")
@@ -37,12 +37,9 @@ def check(path: Path, *, is_quick: bool = False) -> None:
     """Look through a whole database file of ours. Raises StoreCorrupt, StoreError (busy, unreadable)."""
     kind = "quick_check" if is_quick else "integrity_check"
     try:
-        with path.open("rb") as file:
-            is_ours = file.read(len(HEADER)) == HEADER
+        require_content(path)
         with closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as connection:
-            is_ours = (
-                is_ours and connection.execute("PRAGMA application_id").fetchone()[0] == MAIN.application_id
-            )
+            is_ours = connection.execute("PRAGMA application_id").fetchone()[0] == MAIN.application_id
             found = connection.execute(f"PRAGMA {kind}(1)").fetchone()[0] if is_ours else "not ours"
     except sqlite3.OperationalError as error:
         raise StoreError("store.failed", reason=str(error)) from error

@@ -13,7 +13,7 @@ from core.rules.approval import folded
 from core.rules.consolidation import terms
 
 APPLICATION_ID = 0x41496D70  # "AImp"
-HEADER = b"SQLite format 3\x00"
+SMALLEST_BYTES = 512
 _NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph"})
 
 
@@ -75,13 +75,20 @@ def prepare(path: Path, schema: Schema = MAIN) -> None:
     if not path.exists():
         _create(path, schema)
         return
-    with path.open("rb") as file:
-        header = file.read(100)
-    if not header.startswith(HEADER):
-        raise StoreCorrupt("store.corrupt", path=path)  # a length of zero opens as an empty database
+    require_content(path)
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
         raise StoreReadOnly("store.read_only", path=path)
     _check(path, schema)
+
+
+def require_content(path: Path) -> None:
+    """Raise StoreCorrupt for a file too short to be a database: it would open as an empty one.
+
+    The file is not opened here: closing it would drop every lock that SQLite has on it in this process, and
+    the next process to leave would then remove the -wal under us (sqlite.org, "How to corrupt", 2.2).
+    """
+    if path.stat().st_size < SMALLEST_BYTES:
+        raise StoreCorrupt("store.corrupt", path=path)
 
 
 def _create(path: Path, schema: Schema) -> None:
