@@ -76,15 +76,19 @@ class Guard:
         user, settings, now = update.effective_user, self._settings, self._now()
         assert user is not None, "a code comes from somebody"
         name, language = user.first_name or "", settings.speak(user.language_code)
-        context.commit(lambda tx: enter(tx, settings, code, (user.id, name, language), now))
+
+        def let_in(tx: Tx) -> None:
+            enter(tx, settings, code, (user.id, name, language), now)
+
+        context.commit(let_in)
 
 
-def enter(tx: Tx, settings: BotSettings, code: str, who: tuple[int, str, str], now: float) -> None:
-    """Let in who followed a link, and say the first words; a code that is worth nothing gets no answer."""
+def enter(tx: Tx, settings: BotSettings, code: str, who: tuple[int, str, str], now: float) -> bool:
+    """Let in who followed a link, and say the first words; False where the code is worth nothing."""
     user, name, language = who
     found = people.redeem(tx, settings, code, user, name, now)
     if found is None:
-        return
+        return False
     remember_person(tx, str(user), name)
     role = "owner" if found.is_for_owner else "guest"
     welcome = Draft().bold(say(f"people.welcome_{role}", language)).line().line(say("start.words", language))
@@ -93,3 +97,4 @@ def enter(tx: Tx, settings: BotSettings, code: str, who: tuple[int, str, str], n
     if host is not None and host != user:
         told = say("people.joined", language_in(tx, str(host)), name=name, id=user)
         post(tx, str(host), Message(told), now=now)
+    return True

@@ -78,4 +78,4 @@ def _read(status: int, body: object, headers: Mapping[str, str]) -> Answer:
 def _reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.strerror:
         return f"{error.host}: {error.os_error.strerror}"
-    return "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
+    return "timeout" if isinstance(error, TimeoutError) else type(error).__name__

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bot.auth import enter
 from bot.dispatch import Command, OnSaid, Said
 from bot.draft import Draft
 from bot.locales import say
@@ -13,8 +14,13 @@ GROUPS = ("daily", "agent", "feedback", "lessons", "learning", "owner")
 
 
 def start(tx: Tx, desk: Desk, said: Said) -> Reply | None:
-    """Say in five lines what this is, what 👎 does, and what leaves the machine."""
-    del desk
+    """Say in five lines what this is, what 👎 does, and what leaves the machine.
+
+    Somebody who is in already may still follow the link that makes them the owner.
+    """
+    who = (int(said.user), said.name, said.language)
+    if said.lane == said.user and enter(tx, desk.settings, said.text, who, said.now):
+        return None
     post(tx, said.lane, Message(say("start.words", said.language)), now=said.now)
     return None
 

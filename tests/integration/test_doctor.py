@@ -118,7 +118,7 @@ async def test_it_speaks_french(surgery: Surgery) -> None:
     """By LANG."""
     shown = await surgery.run("people", LANG="fr_FR.UTF-8")
 
-    assert "✓ people: 1 personnes admises, le propriétaire est 1001" in shown
+    assert "✓ people: admis : 1, le propriétaire est 1001" in shown
 
 
 async def test_nothing_set_up_is_said_and_created_by_nobody(surgery: Surgery, tmp_path: Path) -> None:

@@ -166,6 +166,26 @@ async def test_what_is_in_the_file_already_stays(
     assert lines[:3] == ["# mine", f"AUTO_IMPROVE_ALLOWED_USERS={ada.id},7,8", "AUTO_IMPROVE_IDLE_S=60"]
 
 
+async def test_the_owner_may_pair_again(
+    env: Env, server: LocalServer, telegram: LocalTelegram, tmp_path: Path
+) -> None:
+    """Who is in already may follow the link too."""
+    ada = await telegram.person("Ada")
+    home = tmp_path / ".auto-improve"
+    home.mkdir()
+    (home / ".env").write_text(f"AUTO_IMPROVE_ALLOWED_USERS=7,{ada.id}\n")
+    bot = {**env, "AUTO_IMPROVE_TELEGRAM_TOKEN": server.token}
+    async with in_terminal("run", cwd=tmp_path, env={**bot, "AUTO_IMPROVE_AGENT": "scripted"}) as running:
+        await running.see("running")
+        async with in_terminal("setup", cwd=tmp_path, env=bot) as terminal:
+            await terminal.answer("Token")
+            await terminal.answer("Keep them?", "n")
+            await pair(terminal, ada)
+            await terminal.see("Command that starts Pi")
+
+    assert written(tmp_path)["AUTO_IMPROVE_ALLOWED_USERS"] == f"{ada.id},7"
+
+
 async def test_setup_speaks_french(env: Env, server: LocalServer, tmp_path: Path) -> None:
     """By LANG."""
     async with in_terminal("setup", cwd=tmp_path, env={**env, "LANG": "fr_FR.UTF-8"}) as terminal:
@@ -173,7 +193,7 @@ async def test_setup_speaks_french(env: Env, server: LocalServer, tmp_path: Path
         await terminal.see("✗ Ce n'est pas un jeton")
         await terminal.answer("Jeton", server.token)
         await terminal.see("2. Le propriétaire")
-        await terminal.see("Ouvrez ce lien")
+        await terminal.see("Ouvrez-le sur votre téléphone")
 
 
 async def test_a_running_bot_lets_the_owner_in(

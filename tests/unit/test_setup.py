@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bot.locales
+from bot.doctor import finding
 from bot.setup import agent, dotfile, unit, words
 from core.texts import catalogue
 
-FOLDERS = (bot.locales.FOLDER, words.FOLDER)
+FOLDERS = (bot.locales.FOLDER, words.FOLDER, finding.FOLDER)
 VALUES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), min_size=1).filter(dotfile.is_writable)
 
 
