@@ -6,6 +6,7 @@ limits that are checked before anything is built. Names and descriptions follow 
 
 import json
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -148,8 +149,9 @@ def _fields(head: str) -> dict[str, object]:
     if len(head) > MAX_HEAD_CHARS:
         raise Invalid("skill.head_large", most=MAX_HEAD_CHARS // 1024)
     try:
-        _inspect(head)
-        read = yaml.safe_load(head)
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one where there is libyaml
+        _inspect(yaml.parse(head, Loader=loader))
+        read = yaml.load(head, Loader=loader)  # noqa: S506 -- both are safe loaders
     except yaml.YAMLError as error:
         raise Invalid("skill.yaml", reason=_reason(error)) from None
     except (ValueError, RecursionError, OverflowError) as error:  # a date or number that none is
@@ -159,12 +161,12 @@ def _fields(head: str) -> dict[str, object]:
     return {str(key): value for key, value in read.items()}
 
 
-def _inspect(head: str) -> None:
+def _inspect(events: Iterable[object]) -> None:
     """Look at the events of the parser: no tag, anchor, alias or second document, no depth, no equal keys."""
     import yaml  # noqa: PLC0415 -- as above
 
     documents, stack = 0, list[_Level]()
-    for nodes, event in enumerate(yaml.parse(head, Loader=yaml.SafeLoader)):
+    for nodes, event in enumerate(events):
         documents += isinstance(event, yaml.DocumentStartEvent)
         if nodes > _MAX_NODES or len(stack) > _MAX_DEPTH or documents > 1:
             raise Invalid("skill.yaml_large")
