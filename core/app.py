@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from core.agents.environment import allowed_env
@@ -15,8 +16,10 @@ from core.analysis.by_rules import ByRules
 from core.analysis.scripted import Scripted
 from core.clock import SystemClock, SystemIds
 from core.errors import AgentMissing, SettingsError
+from core.model.agent import Agent, AgentKind
 from core.ports import AgentRunner, AgentSpec, Analyst, Clock, Ids, Store, TraceStore
 from core.rules.redact import Redactor
+from core.services import agents as registry
 from core.services.journal import journal
 from core.services.pattern_gate import Gate
 from core.services.traces import TraceSink
@@ -83,7 +86,7 @@ async def open_core(
     """
     ids = SystemIds()
     runners = shipped_agents() if agents is None else agents
-    if analyst is None:
+    if analyst is None and (settings.agent in runners or settings.analyst == "model"):
         # The shipped script answers no questions: beside it the analyst that needs none is at work.
         is_script = agents is None and settings.agent == SCRIPTED
         analyst = Scripted() if is_script else choose_analyst(settings, runners, ids)
@@ -91,6 +94,11 @@ async def open_core(
         open_store(settings.store_path, is_checked=True) as store,
         open_traces_or_none(settings.traces_path) as traces,
     ):
+        if settings.agent not in runners:
+            known = await store.read(partial(registry.find, id=settings.agent))
+            runners, settings = with_registered(runners, settings, known)
+        if analyst is None:
+            analyst = choose_analyst(settings, runners, ids)
         environment = {**beside_ours(settings.home), **os.environ}
         yield Core(settings, store, analyst, runners, clock or SystemClock(), ids, environment, traces)
 
@@ -98,6 +106,16 @@ async def open_core(
 def shipped_agents() -> Mapping[str, AgentRunner]:
     """Give the agents that need no registration."""
     return {PI: PiRunner(), SCRIPTED: ScriptedRunner(Script())}
+
+
+def with_registered(
+    runners: Mapping[str, AgentRunner], settings: CoreSettings, agent: Agent | None
+) -> tuple[Mapping[str, AgentRunner], CoreSettings]:
+    """Let a registered agent that is a Pi be run as one, by its own command where it names one."""
+    if agent is None or agent.kind is not AgentKind.PI or PI not in runners:
+        return runners, settings
+    command = agent.command or settings.pi_command
+    return {**runners, agent.id: runners[PI]}, settings.model_copy(update={"pi_command": command})
 
 
 def choose_analyst(settings: CoreSettings, agents: Mapping[str, AgentRunner], ids: Ids) -> Analyst:

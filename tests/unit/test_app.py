@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.agents.pi.runner import PiRunner
 from core.agents.script import Answer, Script
 from core.agents.scripted import ScriptedRunner
 from core.analysis.by_agent import ByAgent
@@ -12,8 +13,10 @@ from core.analysis.by_rules import ByRules
 from core.analysis.scripted import Scripted
 from core.app import open_core
 from core.errors import AgentMissing, SettingsError
+from core.model.agent import Agent, AgentKind
 from core.model.evidence import Evidence
 from core.settings import CoreSettings
+from core.store.sqlite import open_store
 
 
 def settings(home: Path, **values: object) -> CoreSettings:
@@ -43,7 +46,7 @@ async def test_an_analyst_that_is_not_installed_is_a_clear_error(tmp_path: Path)
 
 
 async def test_an_agent_that_nobody_registered_is_a_clear_error(tmp_path: Path) -> None:
-    """Before the store is opened."""
+    """Neither shipped nor in the store."""
     with pytest.raises(AgentMissing):
         async with open_core(settings(tmp_path, agent="codex")):
             raise AssertionError
@@ -82,3 +85,26 @@ async def test_keys_kept_in_the_home_reach_the_agent(tmp_path: Path, monkeypatch
 
     assert (env["OPENAI_API_KEY"], env["GROQ_API_KEY"]) == ("kept", "new")
     assert {"OTHER", "AUTO_IMPROVE_TELEGRAM_TOKEN"} & set(env) == set()
+
+
+async def test_a_registered_pi_is_run_as_one_by_its_own_command(tmp_path: Path) -> None:
+    """The setting names it; its process is told who it is."""
+    builder = Agent("builder", "Builder", AgentKind.PI, ("my-pi", "--fast"))
+    async with open_store(settings(tmp_path).store_path) as store:
+        await store.write(lambda tx: tx.agents.put(builder))
+
+    async with open_core(settings(tmp_path, agent="builder")) as core:
+        spec = core.spec(tmp_path)
+
+        assert isinstance(core.runner, PiRunner) and isinstance(core.analyst, ByAgent)
+        assert (spec.command, spec.env["AUTO_IMPROVE_AGENT_ID"]) == (("my-pi", "--fast"), "builder")
+
+
+async def test_a_registered_agent_of_another_kind_is_a_clear_error(tmp_path: Path) -> None:
+    """It can be given skills; the bot does not run it."""
+    async with open_store(settings(tmp_path).store_path) as store:
+        await store.write(lambda tx: tx.agents.put(Agent("codex", "Codex", AgentKind.CODEX)))
+
+    with pytest.raises(AgentMissing):
+        async with open_core(settings(tmp_path, agent="codex")):
+            raise AssertionError
