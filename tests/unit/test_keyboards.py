@@ -9,10 +9,12 @@ from bot.buttons import Button
 from bot.callbacks import decode
 from bot.keyboards import VoteState, VoteView
 from bot.outbox import Keyboard
+from bot.views import Facts
 from core.model.proposal import Proposal, State, Verdict
-from tests.factories import World, a_finding, a_proposal, a_run
+from tests.factories import World, a_finding, a_lesson, a_proposal, a_run
 
 TOKEN = "abcdefghijk"
+ALONE = Facts()  # no other lesson is touched
 
 
 def labels(keyboard: Keyboard) -> list[list[str]]:
@@ -101,9 +103,29 @@ def test_ninety_buttons_of_the_agent_can_be_told_apart() -> None:
 
 def test_a_new_proposal_can_be_decided_and_placed() -> None:
     """product.md 1.4."""
-    keyboard = keyboards.proposal(proposal(), TOKEN, "en")
+    keyboard = keyboards.proposal(proposal(), TOKEN, "en", ALONE)
 
     assert choices(keyboard) == [["approve", "edit", "reject"], ["scope", "domain"]]
+
+
+def test_a_contradiction_makes_the_person_choose() -> None:
+    """learning.md 3.2: no plain yes; replace the other lesson, or keep both."""
+    other = a_lesson(World().tx)
+
+    keyboard = keyboards.proposal(proposal(), TOKEN, "en", Facts(conflicts=(other,)))
+
+    assert choices(keyboard)[:2] == [["replace", "both"], ["edit", "reject"]]
+    assert other.id in labels(keyboard)[0][0]
+
+
+def test_a_lesson_that_would_be_pushed_out_can_make_room() -> None:
+    """The person sees which one, and may disable it at once."""
+    other = a_lesson(World().tx)
+
+    keyboard = keyboards.proposal(proposal(), TOKEN, "en", Facts(pushed_out=(other,)))
+
+    assert choices(keyboard)[:2] == [["approve", "edit", "reject"], ["make_room"]]
+    assert other.id in labels(keyboard)[1][0]
 
 
 @pytest.mark.parametrize(
@@ -116,14 +138,14 @@ def test_a_new_proposal_can_be_decided_and_placed() -> None:
 )
 def test_further_ways_stand_in_rows_of_their_own(item: Proposal, more: list[str] | None) -> None:
     """A merge can be kept separate, a remark can be reworded with."""
-    found = choices(keyboards.proposal(item, TOKEN, "en"))[2:]
+    found = choices(keyboards.proposal(item, TOKEN, "en", ALONE))[2:]
 
     assert found == ([] if more is None else [more])
 
 
 def test_a_harmful_lesson_is_disabled_reworded_or_kept() -> None:
     """The same decisions in words that say what happens to the lesson."""
-    keyboard = keyboards.proposal(proposal(Verdict.HARMFUL, lesson="l-001"), TOKEN, "en")
+    keyboard = keyboards.proposal(proposal(Verdict.HARMFUL, lesson="l-001"), TOKEN, "en", ALONE)
 
     assert choices(keyboard) == [["approve", "edit", "reject"]]
     assert labels(keyboard) == [["🚫 Disable", "✏️ Reword", "Keep"]]
@@ -146,11 +168,11 @@ def test_a_decided_proposal_offers_the_way_back(
     """Undo for a while, then Disable; nothing where nothing was decided."""
     item = proposal(state=state, run="r-1")
 
-    assert choices(keyboards.proposal(item, TOKEN, "en", is_undoable=is_undoable)) == expected
+    assert choices(keyboards.proposal(item, TOKEN, "en", ALONE, is_undoable=is_undoable)) == expected
 
 
 def test_nothing_is_offered_under_a_harmful_lesson_that_is_off_for_good() -> None:
     """Disabling what is disabled would be no choice."""
     item = proposal(Verdict.HARMFUL, state=State.APPROVED, run="r-1")
 
-    assert keyboards.proposal(item, TOKEN, "en") == ()
+    assert keyboards.proposal(item, TOKEN, "en", ALONE) == ()
