@@ -6,6 +6,7 @@ located, by walking the text once more.
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ FEEDBACK_FILE: Final = "feedback.jsonl"
 GLOBAL_FILE: Final = "lessons/global.json"
 MAX_DEPTH: Final = 8
 MAX_DIGITS: Final = 15
-MAX_LINE_CHARS: Final = 64_000
+MAX_LINE_CHARS: Final = 8_000_000
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _DOMAIN_FILE: Final = re.compile(r"lessons/domain-([a-z]+)\.json")
@@ -242,14 +243,20 @@ def _place(file: str, text: str, project: str) -> tuple[Scope, Domain | None, st
         return Scope.GLOBAL, None, None
     if found and project == found[1]:
         return Scope.DOMAIN, Domain(project), None
-    is_path = (
-        project.startswith("/")
-        and not {".", "..", ""} & set(project[1:].split("/"))
-        and project.isprintable()
-    )
-    if _PROJECT_FILE.fullmatch(file) and is_path and file == f"projects/{project_hash(project)}.json":
+    if (
+        _PROJECT_FILE.fullmatch(file)
+        and _is_path(project)
+        and file == f"projects/{project_hash(project)}.json"
+    ):
         return Scope.PROJECT, None, project
     _refuse("exchange.project", file, _line_of(text, ("project",)))
+
+
+def _is_path(text: str) -> bool:
+    """Say whether a text is a real path as we write one: whole, without detours or hidden characters."""
+    parts = text[1:].split("/") if text != "/" else []
+    is_hiding = any(unicodedata.category(char) in ("Cc", "Cf") for char in text)
+    return text.startswith("/") and not {".", "..", ""} & set(parts) and not is_hiding
 
 
 # -- where a fault is ----------------------------------------------------------------------------------------

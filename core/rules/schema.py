@@ -15,6 +15,7 @@ MAX_NUMBER: Final = 9_999_999  # of a lesson's id
 MAX_COUNT: Final = 1_000_000_000
 MAX_SOURCES: Final = 10_000
 MAX_TEXT_CHARS: Final = 10_000
+MAX_COMMENT_CHARS: Final = 1_000_000  # votes at the command line may be long
 _MAX_NAME_CHARS: Final = 200
 _MAX_PATH_CHARS: Final = 4_096
 _LESSON_ID: Final = re.compile(r"l-(?:\d{3}|[1-9]\d{3,6})", re.ASCII)
@@ -127,5 +128,5 @@ FEEDBACK: Final = {
     "project": Field(_optional(_text(_MAX_PATH_CHARS, least=1)), "path | null"),
     "domain": _one_of(Domain),
     "context": Field(_text(_MAX_NAME_CHARS), f"≤ {_MAX_NAME_CHARS} chars"),
-    "user_comment": Field(_text(MAX_TEXT_CHARS), f"≤ {MAX_TEXT_CHARS} chars"),
+    "user_comment": Field(_text(MAX_COMMENT_CHARS), f"≤ {MAX_COMMENT_CHARS} chars"),
 }

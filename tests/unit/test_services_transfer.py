@@ -309,3 +309,15 @@ async def test_two_processes_that_publish_leave_the_newest_state(tmp_path: Path)
     assert waiting == []
     assert "Rule number 5" in (tmp_path / "context" / "global.md").read_text()
     assert State.PENDING not in {each.state for each in waiting}
+
+
+@pytest.mark.parametrize("project", ["/", "/srv/l'été\u00a0à la mer", "/srv/a..b/...c"])
+def test_every_project_that_we_export_can_be_imported(project: str) -> None:
+    """Odd paths are paths."""
+    world, other = World(), World()
+    a_lesson(world.tx, "Use pnpm", scope=Scope.PROJECT, project=project)
+    files = transfer.export(world.tx)
+
+    taken(other, files)
+
+    assert transfer.export(other.tx) == files
