@@ -4,8 +4,8 @@ Beside it, in the same run, `json.loads` alone and sqlite3 alone (the same rows,
 "100 counted" is the transaction of 100 prepared new calls, "100 more" a whole import of a file of them, on
 top of that size. Grammar and patterns are loaded before, by an import that is not timed. Processor time of
 the process, so that what else runs on the machine counts little. The events are the recorded shell calls
-where the shared folder is there, else our own; each command is made another, so that none is answered from a cache
-(the worst case), or with `--repeated` 2,000 of them come again and again.
+where the shared folder is there, else our own; each command is made another, so that none is answered from
+a cache (the worst case), or with `--repeated` 2,000 of them come again and again.
 usage: python -m tests.bench.bench_ingest [--repeated] [EVENTS=10000 EVENTS=…]
 """
 
@@ -72,7 +72,7 @@ def events(count: int, first: int = 0) -> Iterator[str]:
             "tool": "bash",
             "is_error": row["isError"],
             "exit_code": row["returncode"],
-            "cmd": row["cmd"] if REPEATED in sys.argv else f"{row['cmd']} #{number}",
+            "cmd": row["cmd"] if REPEATED in sys.argv else f"cd /srv/w{number} && {row['cmd']}",
             "snippet": row["out"],
         }
         yield json.dumps(event)
