@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.model.feedback import Source, Vote
 from core.model.ids import LessonId
 from core.model.lesson import Domain, Scope, project_hash
 from core.model.proposal import Finding, State, Verdict
-from core.services import feedback, lessons, mirror, proposals, publishing, purging, transfer
+from core.services import choices, feedback, lessons, mirror, proposals, publishing, purging, transfer
 from core.services.changes import By
 from core.services.feedback import Ballot
 from core.services.proposals import Basis
@@ -320,4 +322,32 @@ def test_every_project_that_we_export_can_be_imported(project: str) -> None:
 
     taken(other, files)
 
+    assert transfer.export(other.tx) == files
+
+
+SECRETS = [
+    "Use postgres://app:hunter2secret@db/shop",
+    "curl -u ada:s3cr3tpw99 x",
+    "export API_KEY=abcd1234efgh5678",
+]
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@given(
+    st.lists(st.one_of(st.text(min_size=1, max_size=80), st.sampled_from(SECRETS)), min_size=1, max_size=6)
+)
+def test_any_lesson_that_a_person_approved_survives_export_and_import(texts: list[str]) -> None:
+    """Whatever was typed: masked secrets and cleaned text come back as they stand."""
+    world, other = World(), World()
+    for number, text in enumerate(texts):
+        finding = Finding(Verdict.NEW, rule=f"{number} {text}", rationale=text)
+        made = world.refused(lambda tx, n=number, f=finding: proposals.propose(tx, f, Basis(f"k{n}"), NOW))  # type: ignore[misc]
+        assert made is None or made.key == "rule.too_long"
+    for each in world.tx.proposals.all():
+        world.refused(lambda tx, id_=each.id: choices.keep_both(tx, id_, 1, ANN, NOW))  # type: ignore[misc]
+    files = transfer.export(world.tx)
+
+    report = taken(other, files)
+
+    assert report.proposed == []
     assert transfer.export(other.tx) == files
