@@ -82,6 +82,11 @@ class Rpc:
         listed = found.events[-1]["data"]["commands"]
         return [each["name"] for each in listed if each["source"] == "extension"]
 
+    def cpu_s(self) -> float:
+        """Give the processor time the process itself has used so far."""
+        stat = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
     async def abort(self) -> None:
         """Press Escape."""
         await self._send({"type": "abort"})

@@ -13,6 +13,8 @@ import pytest
 
 from core.agents.pi.runner import EXTENSION
 from core.model.lesson import project_hash
+from core.services import installing
+from core.services.installing import Filled
 from tests.e2e.pi_install import PI_084, PI_16, node, pi_command
 from tests.fakes.own_pi import Json, OwnPi, bash, installed_pi, script
 from tests.fakes.stub_provider import StubProvider
@@ -348,10 +350,7 @@ async def test_hosted_and_installed_at_once_there_is_one_of_each(own: OwnPi) -> 
 
 async def test_without_python_and_command_line_pi_works_as_before(own: OwnPi) -> None:
     """The command says so in one line; runs, block and spool do not need it."""
-    source = own.extension.read_text()
-    own.extension.write_text(
-        source.replace(f'"command": {json.dumps(command_of(source))}', '"command": ["/gone"]')
-    )
+    installing.install(own.agent, Filled("0.0.0", own.home, ("/gone",)))
     own.env["PATH"] = str(Path(shutil.which("sh") or "/bin/sh").parent)
     write_block(own, BLOCK)
     own.stub.set_script(script(work=[bash("true"), {"text": "done"}]))
@@ -363,12 +362,6 @@ async def test_without_python_and_command_line_pi_works_as_before(own: OwnPi) ->
     assert (len(told), "/gone" in told[0]) == (1, True)
     assert block_in(systems(own)[0]) == BLOCK[:-1]
     assert len(calls(own)) == 1
-
-
-def command_of(source: str) -> list[str]:
-    """The command line that an installed copy knows."""
-    found: list[str] = json.loads(source.partition('"command": ')[2].partition("]")[0] + "]")
-    return found
 
 
 async def test_a_corrupt_store_disturbs_no_run(own: OwnPi) -> None:
@@ -452,7 +445,7 @@ def test_a_disk_that_fills_up_leaves_no_half_line(tmp_path: Path) -> None:
 async def test_a_copy_without_its_table_writes_nothing(own: OwnPi) -> None:
     """Rather no trace than an unmasked one."""
     source = own.extension.read_text()
-    own.extension.write_text(source.replace('"rules": [{', '"ruins": [{'))
+    own.extension.write_text(source.replace('rules\\": [{', 'ruins\\": [{'))
     own.stub.set_script(script(work=[bash("true"), {"text": "done"}]))
 
     async with own.rpc() as pi:

@@ -227,7 +227,7 @@ export class Redactor {
     if (text.length <= 2 * WINDOW || characters(text, 2 * WINDOW + 1).length <= 2 * WINDOW) return cut(strip(this.redact(text)));
     // A token that the window cuts in two would not be known by its half: its half goes.
     const first = characters(text, WINDOW).join("");
-    const head = first.replace(/[^\s"'`<>]+$/, "") || characters(first, SNIPPET / 2).join("");
+    const head = withoutLastToken(first) || characters(first, SNIPPET / 2).join("");
     const last = [...text.slice(-2 * WINDOW)].slice(-WINDOW).join("");
     const tail = last.replace(/^[^\s"'`<>]+/, "");
     return cut(strip(this.redact(`${head}\n…\n${tail}`)));
@@ -374,6 +374,13 @@ function replaced(raw: string, spans: Span[]): string {
     at = end;
   }
   return made + raw.slice(at);
+}
+
+/** Cut a token off the end; a pattern with `$` would look for it from every place (S7). */
+function withoutLastToken(text: string): string {
+  let end = text.length;
+  while (end > 0 && !/[\s"'`<>]/.test(text[end - 1])) end--;
+  return text.slice(0, end);
 }
 
 /** Give the first characters of a text, none of them cut in half. */
@@ -529,6 +536,7 @@ class Recorder {
   private readonly project: string;
   private readonly open = new Map<string, Started>();
   private readonly ran = new Set<string>();
+  private readonly waiting: (() => Json)[] = [];
   private run: Run | null = null;
   private isAborted = false;
 
@@ -559,6 +567,7 @@ class Recorder {
     this.ran.add(String(event.toolCallId));
   }
 
+  /** Take the end of a call in; it is masked and written by `flush`, in a moment when Pi waits for its model. */
   ended(event: any, signal?: AbortSignal): void {
     const call = String(event.toolCallId);
     const { tool, args } = this.open.get(call) ?? { tool: String(event.toolName), args: {} };
@@ -568,12 +577,16 @@ class Recorder {
     const isError = event.isError === true;
     const cmd = stringOf(args.command) || stringOf(args.cmd);
     const file = cmd ? "" : stringOf(args.path) || stringOf(args.file_path);
-    this.spool.append({
+    const now = Date.now() / 1000;
+    const run = this.run?.id ?? this.session;
+    const turn = Math.max(this.run?.turn ?? 0, 1);
+    const wasStopped = signal?.aborted === true;
+    this.waiting.push(() => ({
       kind: "trace",
-      ts: Date.now() / 1000,
+      ts: now,
       session: this.session,
-      run: this.run?.id ?? this.session,
-      turn: Math.max(this.run?.turn ?? 0, 1),
+      run,
+      turn,
       project: this.project,
       cwd: this.folder,
       agent: AGENT,
@@ -581,11 +594,16 @@ class Recorder {
       tool: this.redactor.snippet(tool),
       is_error: isError,
       exit_code: exitCodeOf(event.result, output),
-      aborted: isError && (isAbort(output, signal) || isRefusal(output, hasRun)),
+      aborted: isError && (wasStopped || isAbort(output) || isRefusal(output, hasRun)),
       file: file ? this.redactor.snippet(file) : null,
       cmd: cmd ? this.redactor.snippet(cmd) : null,
       snippet: this.redactor.snippet(output),
-    });
+    }));
+  }
+
+  /** Write what is waiting, one call after the other. */
+  flush(): void {
+    for (let next = this.waiting.shift(); next; next = this.waiting.shift()) this.spool.append(next());
   }
 
   aborted(): void {
@@ -594,6 +612,7 @@ class Recorder {
 
   end(sessionFile: string | undefined, leaf: string | null): void {
     const run = this.run;
+    this.flush();
     if (!run) return;
     this.run = null;
     this.open.clear();
@@ -633,8 +652,8 @@ function exitCodeOf(result: any, output: string): number | null {
   return told ? Number(told[1]) : null;
 }
 
-function isAbort(output: string, signal?: AbortSignal): boolean {
-  return signal?.aborted === true || /(?:Command|Operation|Request was) aborted\s*$/.test(output.slice(-100));
+function isAbort(output: string): boolean {
+  return /(?:Command|Operation|Request was) aborted\s*$/.test(output.slice(-100));
 }
 
 /** A call that never ran and was no mistake of the model's was refused (by a person, or an extension's gate). */
@@ -1029,11 +1048,18 @@ class Session {
       this.meet(ctx);
       return run();
     } catch (error: any) {
-      if (!this.isNoticed && ctx?.hasUI) {
-        this.isNoticed = true;
-        ctx.ui.notify(say(key, { reason: error?.code ?? error?.message ?? String(error) }), "warning");
-      }
+      this.notice(ctx, say(key, { reason: error?.code ?? error?.message ?? String(error) }));
       return undefined;
+    }
+  }
+
+  private notice(ctx: any, text: string): void {
+    try {
+      if (this.isNoticed || !ctx.hasUI) return;
+      this.isNoticed = true;
+      ctx.ui.notify(text, "warning");
+    } catch {
+      // the session is gone, and with it whoever could be told
     }
   }
 
@@ -1059,6 +1085,7 @@ class Session {
     const told = HOSTED || event.toolName !== "bash" || event.isError ? null : textOf(event.result).match(/\bp-\d+\b/);
     if (told && this.asks.delete(event.toolCallId)) this.handedIn.add(told[0]);
     this.keep(ctx, (recorder) => recorder.ended(event, ctx.signal));
+    setImmediate(() => this.keep(ctx, (recorder) => recorder.flush()));
   }
 
   toolStarted(event: any, ctx: any): void {
@@ -1082,9 +1109,7 @@ class Session {
     try {
       for (const id of ids) await decide(new CommandLine(this.pi, ctx), ctx, id);
     } catch (error: any) {
-      this.guard(ctx, "failed", () => {
-        throw error;
-      });
+      this.notice(ctx, say("failed", { reason: String(error?.message ?? error) }));
     }
   }
 }
