@@ -63,7 +63,7 @@ from core.errors import StoreError
 from core.model.ids import SessionId
 from core.model.run import Session
 from core.ports import AgentSpec, Probe, ignore
-from core.services import candidates, report
+from core.services import candidates
 from core.settings import project_of
 
 log = structlog.get_logger()
@@ -206,6 +206,8 @@ async def open_bot(
     sender = Sender(core.store, api, core.clock, probe, Pace(time.monotonic))
 
     async def look(sightings: Sightings) -> None:
+        from core.services import report  # noqa: PLC0415 -- an idle bot does not pay for it
+
         sightings.seen = await core.patterns.seen(None)
         sightings.weeks = (await core.traces.read(lambda tx: report.count(tx, None))).weeks
 

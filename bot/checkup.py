@@ -7,7 +7,6 @@ import structlog
 
 from bot.doctor import waiting
 from bot.doctor.case import Case
-from bot.doctor.examination import examine
 from bot.doctor.finding import MARKS, Finding
 from bot.draft import Draft
 from bot.locales import say
@@ -43,6 +42,8 @@ class Checkups:
             if not asked:
                 await self._wake.wait()
                 continue
+            from bot.doctor.examination import examine  # noqa: PLC0415 -- an idle bot does not pay for it
+
             findings = await examine(self._case())
             for lane, language in asked.items():
                 await self._report(lane, report(findings, language))

@@ -12,15 +12,14 @@ import structlog
 
 from core.app import Core
 from core.errors import AutoImproveError
-from core.services import effect, publishing, retention, spool
 from core.services.changes import By
 from core.services.journal import journal
-from core.services.spooled import Desk as SpoolDesk
 from core.store import backup
 from core.tables import Tx
 
 log = structlog.get_logger()
 
+SPOOL = "spool"
 SPOOL_EVERY_S = 2.0
 MIRROR_EVERY_S = 60.0
 DAY_S = 86_400.0
@@ -58,6 +57,8 @@ class Upkeep:
 
     async def _publish(self) -> None:
         """Write what others read when a decision was made, and look for hand edits once a minute."""
+        from core.services import publishing  # noqa: PLC0415 -- an idle bot does not pay for it
+
         now, news = self._core.clock.now(), await self._core.store.read(partial(_decisions, self._seen))
         if not news.count and now - self._published_at < MIRROR_EVERY_S and not self._gone:
             self._seen = news.newest
@@ -73,8 +74,13 @@ class Upkeep:
     async def _take_in(self) -> None:
         """Take in what Pi's extension wrote in the terminal."""
         core = self._core
+        if not (core.settings.home / SPOOL).is_dir():
+            return
+        from core.services import spool  # noqa: PLC0415 -- only who uses the terminal pays for it
+        from core.services.spooled import Desk  # noqa: PLC0415
+
         if await asyncio.to_thread(spool.has_news, core.settings.home / spool.FOLDER):
-            desk = SpoolDesk(core.store, core.traces, core.settings, "en", journal(core.settings.debug))
+            desk = Desk(core.store, core.traces, core.settings, "en", journal(core.settings.debug))
             await spool.take_in(desk, core.clock.now())
 
     async def _daily(self) -> None:
@@ -84,6 +90,8 @@ class Upkeep:
         if last is not None and 0 <= now - float(last) < DAY_S:
             return
         await core.store.write(partial(_begin_day, now))
+        from core.services import effect, retention  # noqa: PLC0415 -- once a day
+
         await asyncio.to_thread(backup.daily, core.settings.store_path, core.settings.backup_folder, now)
         await retention.prune(core.store, core.traces, core.settings, now)
         await core.store.write(lambda tx: effect.propose_harmful(tx, now))

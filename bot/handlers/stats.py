@@ -11,8 +11,6 @@ from bot.outbox import post
 from bot.turn import Desk, Reply
 from core.model.feedback import Vote
 from core.rules.effect import Interval
-from core.services import effect, measures
-from core.services.report import week_of
 from core.tables import Tx
 
 WEEKS = 4
@@ -52,6 +50,8 @@ def _monday(day: str) -> str:
 
 
 def _failures(desk: Desk, draft: Draft, language: str) -> None:
+    from core.services.report import week_of  # noqa: PLC0415 -- an idle bot does not pay for it
+
     weeks = desk.sightings.weeks
     draft.line().bold(say("stats.failures", language))
     for week, usage in list(weeks.items())[-WEEKS:]:
@@ -63,6 +63,8 @@ def _failures(desk: Desk, draft: Draft, language: str) -> None:
 
 
 def _learned(tx: Tx, desk: Desk, draft: Draft, project: str, language: str) -> None:
+    from core.services import measures  # noqa: PLC0415
+
     made = measures.measure(tx, project, desk.settings)
     told = {"active": made.active, "told": made.told, "decided": made.decided, "unchanged": made.unchanged}
     draft.line().bold(say("stats.learned", language)).line(say("stats.lessons", language, **told))
@@ -75,6 +77,8 @@ def _learned(tx: Tx, desk: Desk, draft: Draft, project: str, language: str) -> N
 
 def _effects(tx: Tx, draft: Draft, project: str, language: str) -> None:
     """Say of the lessons with votes enough what they change, with the interval."""
+    from core.services import effect  # noqa: PLC0415
+
     found = effect.of_lessons(tx, tx.lessons.active(project))
     telling = [each for each in found if min(each.told.runs, each.untold.runs) >= MIN_VOTES]
     if not telling:

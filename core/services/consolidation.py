@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from core.model.lesson import Lesson, Scope
 from core.model.proposal import Finding, Proposal, Verdict
 from core.rules.consolidation import terms
-from core.rules.polarity import contradiction
 from core.services import proposals
 from core.services.proposals import Basis
+from core.services.similarity import may_contradict
 from core.services.wording import is_usable
 from core.tables import CoreTx
 
@@ -61,7 +61,7 @@ def survey(
 def _groups(tx: CoreTx, lesson: Lesson, taken: set[str]) -> Iterator[Group]:
     """Give the pair that contradicts, then the group that says the same."""
     near = [each for each in _near(tx, lesson) if each.id not in taken]
-    opposite = [each for each in near if contradiction(lesson.rule, each.rule)]
+    opposite = [each for each in near if may_contradict(lesson.rule, each.rule)]
     for each in opposite[:1]:
         yield Group((lesson, each), is_contradiction=True)
     alike = [
@@ -93,7 +93,7 @@ def _agreeing(first: Lesson, others: Iterable[Lesson]) -> list[Lesson]:
     """Leave out what may contradict a member: no opposites are ever offered as one."""
     members = [first]
     for each in others:
-        if not any(contradiction(member.rule, each.rule) for member in members):
+        if not any(may_contradict(member.rule, each.rule) for member in members):
             members.append(each)
     return members[1:]
 

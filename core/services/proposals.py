@@ -10,10 +10,9 @@ from core.model.lesson import Domain, Lesson, Scope
 from core.model.proposal import Finding, Proposal, State, Verdict
 from core.rules import approval
 from core.rules.approval import Step
-from core.rules.polarity import contradiction
 from core.services.application import put_in_force, take_out
 from core.services.changes import By, log, need
-from core.services.similarity import conflicts
+from core.services.similarity import conflicts, may_contradict
 from core.services.wording import examined, reason
 from core.tables import CoreTx
 
@@ -74,7 +73,7 @@ def _compared(tx: CoreTx, proposal: Proposal) -> Proposal:
     if proposal.verdict is Verdict.HARMFUL:
         return replace(proposal, conflicts=())
     ours = [need(tx, each) for each in (proposal.lesson, *proposal.absorbs) if each]
-    opposed = [each.id for each in ours if contradiction(proposal.rule, each.rule)]
+    opposed = [each.id for each in ours if may_contradict(proposal.rule, each.rule)]
     beside = conflicts(tx, proposal.rule, proposal.project)
     return replace(proposal, conflicts=tuple(dict.fromkeys((*opposed, *beside))))
 

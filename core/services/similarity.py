@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from core.model.ids import LessonId
 from core.model.lesson import Lesson
 from core.rules.approval import folded
-from core.rules.polarity import contradiction
 from core.tables import CoreTx
 
 COMPARED = 12  # the nearest that the polarity guard reads for a warning
@@ -21,6 +20,13 @@ class Similar:
     may_contradict: bool
 
 
+def may_contradict(one: str, other: str) -> bool:
+    """Say whether two rules may contradict each other; the guard's tables load when it is first asked."""
+    from core.rules.polarity import contradiction  # noqa: PLC0415
+
+    return contradiction(one, other)
+
+
 def similar(tx: CoreTx, text: str, project: str | None, limit: int = 5) -> list[Similar]:
     """Give the nearest active lessons that reach that project, best first.
 
@@ -29,7 +35,7 @@ def similar(tx: CoreTx, text: str, project: str | None, limit: int = 5) -> list[
     equal = {each.id for each in same(tx, text, project)}
     found = tx.lessons.nearest(text, project, limit + len(equal))
     near = [(each, score) for each, score in found if each.id not in equal][:limit]
-    return [Similar(each, score, contradiction(text, each.rule)) for each, score in near]
+    return [Similar(each, score, may_contradict(text, each.rule)) for each, score in near]
 
 
 def same(tx: CoreTx, text: str, project: str | None) -> list[Lesson]:
