@@ -17,6 +17,8 @@ from tests.fakes.fake_pi import write_fake_pi
 from tests.fakes.terminal import PATIENCE_S, REPOSITORY, in_terminal
 from tests.integration.shell import MARKERS
 
+pytestmark = pytest.mark.timeout(180)
+
 NOT_POLLING = ("token", "groups", "people", "project", "agent")
 NO_KEY = """
 if "json" in sys.argv:

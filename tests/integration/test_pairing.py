@@ -13,6 +13,8 @@ from tests.fakes.terminal import PATIENCE_S, REPOSITORY, Terminal, in_terminal
 from tests.integration.shell import MARKERS
 
 Env = dict[str, str]
+pytestmark = pytest.mark.timeout(180)
+
 CODE = r"\?start=([A-Za-z0-9_-]+)"
 
 
