@@ -8,6 +8,7 @@ from core.rules.error_classes import find_evidence
 from core.rules.mining import Pattern, PatternKey
 from core.rules.shell import parse
 
+_SENTENCE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")
 _ASSIGNMENTS = re.compile(r"\A(?:\w+=\S*\s+)+")
 
 
@@ -29,8 +30,9 @@ def error_of(pattern: Pattern) -> str:
     evidence = find_evidence(text)
     at = text.find(evidence.splitlines()[0]) if evidence else -1
     if at < 0:
-        last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
-        return one_line(last) or str(pattern.key.error_class or "")
+        lines = [line for line in text.splitlines() if line.strip()]
+        spoken = [line for line in lines if _SENTENCE.search(line)] or lines[-1:]
+        return one_line("".join(spoken[-1:])) or str(pattern.key.error_class or "")
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
     return one_line(text[start : end if end >= 0 else None])
