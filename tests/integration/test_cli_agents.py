@@ -66,6 +66,8 @@ CHANGES = [
     ("skills", "unassign", "deploy"),
     ("agents", "add", "helper", "--kind", "claude"),
     ("agents", "remove", "helper"),
+    ("install", "pi"),  # what an agent is told goes through that file
+    ("uninstall", "pi"),
     ("feedback", "good"),
     ("feedback", "bad", "use pnpm here"),
     ("feedback", "bad", "use pnpm here", "--no-analysis"),
