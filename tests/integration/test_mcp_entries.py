@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from core.cli.mcp import mcp
 from core.model.agent import AgentKind
+from tests.integration.shell import Shell, sit_down
 
 README = Path(__file__).parents[2] / "deploy" / "mcp" / "README.md"
 _BLOCK = re.compile(r"^## (\w+).*?^```(json|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -42,3 +44,29 @@ def test_an_entry_starts_our_server_for_its_own_agent(program: str) -> None:
     assert (name, words[0]) == ("auto-improve", "mcp")
     assert context.params == {"agent": AGENTS[program], "project": None}
     assert AgentKind(AGENTS[program])
+
+
+def test_without_the_extra_one_line_says_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No traceback where the SDK is missing."""
+    sit_down(tmp_path, monkeypatch)
+    monkeypatch.delitem(sys.modules, "core.mcp", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    run = Shell(capsys, monkeypatch)
+
+    run("mcp", "--agent", "pi")
+
+    assert (run.code, "pip install 'auto-improve[mcp]'" in run.err, run.err.count("\n")) == (1, True, 1)
+
+
+def test_an_agent_that_nobody_registered_is_not_served(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One clear line, before anything is said on stdout."""
+    sit_down(tmp_path, monkeypatch)
+    run = Shell(capsys, monkeypatch)
+
+    assert run("mcp", "--agent", "nobody") == ""
+
+    assert (run.code, run.err.startswith("There is no agent nobody.")) == (1, True)
