@@ -325,17 +325,12 @@ def test_every_project_that_we_export_can_be_imported(project: str) -> None:
     assert transfer.export(other.tx) == files
 
 
-SECRETS = [
-    "Use postgres://app:hunter2secret@db/shop",
-    "curl -u ada:s3cr3tpw99 x",
-    "export API_KEY=abcd1234efgh5678",
-]
+SECRETS = ["Use postgres://app:hunter2secret@db/shop", "curl -u ada:s3cr3tpw99 x", "API_KEY=abcd1234efgh5678"]
+TEXTS = st.one_of(st.text(min_size=1, max_size=80), st.sampled_from(SECRETS))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
-@given(
-    st.lists(st.one_of(st.text(min_size=1, max_size=80), st.sampled_from(SECRETS)), min_size=1, max_size=6)
-)
+@settings(deadline=None, max_examples=60)
+@given(st.lists(TEXTS, min_size=1, max_size=6))
 def test_any_lesson_that_a_person_approved_survives_export_and_import(texts: list[str]) -> None:
     """Whatever was typed: masked secrets and cleaned text come back as they stand."""
     world, other = World(), World()
