@@ -15,7 +15,11 @@ from tests.fakes.pi_home import MODEL
 from tests.fakes.stub_provider import StubProvider
 from tests.fakes.terminal import Terminal, run_in_terminal
 
-pytestmark = [pytest.mark.pi, pytest.mark.timeout(150)]  # a person, an agent and an analyst, on a busy machine
+# A person, an agent and an analyst, on a busy machine.
+pytestmark = [
+    pytest.mark.pi,
+    pytest.mark.timeout(150),
+]  # a person, an agent and an analyst, on a busy machine
 BOTH = [PI_16, pytest.param(PI_084, marks=pytest.mark.long)]
 FINDING = {
     "verdict": "new",
