@@ -158,8 +158,10 @@ def purge(id: str, is_sure: bool, project: str | None) -> None:
     if not is_sure:
         click.confirm(tell("patterns.sure", id=id), abort=True, err=True)
     home, by = access.project(project), _by()
-    done = stores.decide(lambda gate: gate.purge(id, home, by))
+    done, is_clean = stores.erase(lambda gate: gate.purge(id, home, by))
     show.line(tell("patterns.purged", ids=", ".join(done)))
+    if not is_clean:
+        click.echo(tell("purge.in_use"), err=True)
 
 
 def _tell(what: str, done: Sequence[Ruling], is_json: bool) -> None:

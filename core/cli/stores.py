@@ -7,6 +7,8 @@ from typing import TypeVar
 from core.cli import access
 from core.services.journal import journal
 from core.services.pattern_gate import Gate
+from core.store import backup
+from core.store.database import Database
 from core.store.sqlite import open_store
 from core.store.traces import open_traces
 
@@ -22,6 +24,23 @@ def decide(fn: Callable[[Gate], Awaitable[T]]) -> T:
     """Let a person decide; what agents read is brought up to date. Raises PeopleDecide under an agent."""
     access.require_person()
     return _with(fn, is_published=True)
+
+
+def erase(fn: Callable[[Gate], Awaitable[T]]) -> tuple[T, bool]:
+    """Let a person erase something from both files and the backups; say too whether no trace is left."""
+    access.require_person()
+    return _with(lambda gate: _erase(gate, fn), is_published=True)
+
+
+async def _erase(gate: Gate, fn: Callable[[Gate], Awaitable[T]]) -> tuple[T, bool]:
+    ours, value = gate.settings, await fn(gate)
+    is_clean = True
+    for file in (gate.store, gate.traces):
+        if isinstance(file, Database):
+            is_clean &= await file.scrub()
+    if backup.forget(ours.store_path, ours.backup_folder):
+        await asyncio.to_thread(backup.daily, ours.store_path, ours.backup_folder, access.CLOCK.now())
+    return value, is_clean
 
 
 def _with(fn: Callable[[Gate], Awaitable[T]], *, is_published: bool) -> T:

@@ -167,13 +167,18 @@ def test_prune_forgets_old_traces_and_undecided_evidence(shell: Shell) -> None:
     assert [row["state"] for row in shell.rows("patterns", "list")] == ["accepted"]
 
 
-def test_purge_erases_a_pattern_for_good(shell: Shell) -> None:
-    """After a leaked secret."""
+def test_purge_erases_a_pattern_for_good(shell: Shell, folder: Path) -> None:
+    """After a leaked secret: no byte of it stays in either file."""
     shell("patterns", "accept", ID)
+    home = folder.parent / "home"
+    before = b"".join(each.read_bytes() for each in home.glob("*.db*"))
     shell("patterns", "purge", ID, "--yes")
+    after = b"".join(each.read_bytes() for each in home.glob("*.db*"))
 
     assert shell.rows("patterns", "list", "--all") == []
     assert shell("context") == ""
+    assert b"Missing script" in before
+    assert b"Missing script" not in after
 
 
 def test_the_debug_file_gets_each_step(
