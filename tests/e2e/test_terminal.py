@@ -16,10 +16,7 @@ from tests.fakes.stub_provider import StubProvider
 from tests.fakes.terminal import Terminal, run_in_terminal
 
 # A person, an agent and an analyst, on a busy machine.
-pytestmark = [
-    pytest.mark.pi,
-    pytest.mark.timeout(150),
-]  # a person, an agent and an analyst, on a busy machine
+pytestmark = [pytest.mark.pi, pytest.mark.timeout(150)]
 BOTH = [PI_16, pytest.param(PI_084, marks=pytest.mark.long)]
 FINDING = {
     "verdict": "new",
