@@ -1,6 +1,7 @@
 """A program in a terminal of its own (a pty), and the person in front of it."""
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import pty
@@ -77,6 +78,18 @@ class Terminal:
     def interrupt(self) -> None:
         """Press Ctrl-C."""
         os.write(self._screen, b"\x03")
+
+    async def break_off(self, words: str) -> str:
+        """Press Ctrl-C until the program says so, as a person does.
+
+        Python may miss one that comes just before its `input()` begins to wait.
+        """
+        for patience_s in (10.0, PATIENCE_S):
+            self.interrupt()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(patience_s):
+                    return await self.see(words)
+        raise TimeoutError(self.text)
 
     async def ended(self) -> int:
         """Wait until the program has ended; give its exit code."""

@@ -134,14 +134,13 @@ async def test_ctrl_c_loses_nothing(
     async with in_terminal("setup", cwd=tmp_path, env=env) as terminal:
         await terminal.answer("Token", server.token)
         await terminal.find(CODE)
-        terminal.interrupt()
-        await terminal.see("run setup again to go on")
+        await terminal.break_off("run setup again to go on")
         assert await terminal.ended() == 1
     async with in_terminal("setup", cwd=tmp_path, env=env) as terminal:
         await terminal.answer("[keep 1234…en]")
         await pair(terminal, ada)
         await terminal.see("Command that starts Pi")
-        terminal.interrupt()
+        await terminal.break_off("run setup again to go on")
         assert await terminal.ended() == 1
     async with in_terminal("setup", cwd=tmp_path, env=env) as terminal:
         await terminal.answer("[keep 1234…en]")
