@@ -94,9 +94,7 @@ class MemoryOutbox(Table):
 
     def delay(self, seq: int, body: str, not_before: float, error: str) -> None:
         row = self._rows[seq]
-        self._rows[seq] = replace(
-            row, state=MailState.WAITING, not_before=not_before, error=error, body=body
-        )
+        self._rows[seq] = replace(row, state=MailState.WAITING, not_before=not_before, error=error, body=body)
 
     def finish(self, seq: int, receipt: Receipt | None = None) -> None:
         self._rows[seq] = replace(self._rows[seq], state=MailState.DONE, body="")

@@ -1,9 +1,13 @@
-"""The bot, killed by SIGKILL at the n-th pass of a named step: `KILL_AT=send.after:2 python -m tests.fakes.killable_bot`."""
+"""The bot, killed by SIGKILL at the n-th pass of a named step.
+
+usage: KILL_AT=send.after:2 python -m tests.fakes.killable_bot
+"""
 
 import os
 import signal
 import sys
 from collections import Counter
+from pathlib import Path
 
 from bot.serve import serve
 from bot.settings import BotSettings
@@ -19,7 +23,7 @@ def main() -> None:
     def probe(step: str) -> None:
         passed[step] += 1
         if log:
-            with open(log, "a", encoding="utf-8") as file:
+            with Path(log).open("a", encoding="utf-8") as file:
                 file.write(f"{step}\n")
         if step == wanted and passed[step] == int(number):
             os.kill(os.getpid(), signal.SIGKILL)
