@@ -27,6 +27,13 @@ READS = {
     "agents list",  # what everybody can do, no body
     "backup",  # copies, decides nothing
     "context",
+    "doctor",  # examines; the prompt it makes has no tools
+    "mine",  # takes in what was counted
+    "patterns list",
+    "patterns show",
+    "report",
+    "traces import",  # counts; what comes of it waits for a person
+    "traces prune",  # forgets what is too old anyway
     "demo",  # its lessons are of its own folder, decided in its page by whoever has the link
     "export",
     "feedback list",
@@ -68,6 +75,13 @@ CHANGES = [
     ("agents", "remove", "helper"),
     ("install", "pi"),  # what an agent is told goes through that file
     ("uninstall", "pi"),
+    ("patterns", "accept", "bash:npm:test"),
+    ("patterns", "reject", "bash:npm:test"),
+    ("patterns", "reopen", "bash:npm:test"),
+    ("patterns", "promote", "bash:npm:test"),
+    ("patterns", "demote", "npm-test"),
+    ("patterns", "purge", "bash:npm:test", "--yes"),
+    ("setup",),
     ("feedback", "good"),
     ("feedback", "bad", "use pnpm here"),
     ("feedback", "bad", "use pnpm here", "--no-analysis"),
