@@ -144,7 +144,7 @@ def lessons_page(page: Page, language: str, keyboard: Keyboard) -> Message:
     return draft.message(keyboard)
 
 
-def lesson_card(card: Card, language: str, keyboard: Keyboard) -> Message:
+def lesson_card(card: Card, language: str, keyboard: Keyboard, effect: str = "") -> Message:
     """Show one lesson with its counters, where it comes from and how it came to its wording."""
     lesson = card.lesson
     state = say("lesson.active" if lesson.active else "lesson.inactive", language)
@@ -154,6 +154,8 @@ def lesson_card(card: Card, language: str, keyboard: Keyboard) -> Message:
     _placed(draft, lesson.scope, lesson.project, lesson.domain.value, language)
     counters = {"positive": lesson.positive_examples, "violations": lesson.violations}
     draft.plain(say("lesson.counters", language, **counters)).line()
+    if effect:
+        draft.plain(effect).line()
     if lesson.merged_into:
         draft.plain(say("lesson.merged_into", language, lesson=lesson.merged_into)).line()
     for source in card.sources[-3:]:

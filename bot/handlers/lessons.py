@@ -104,7 +104,22 @@ def _card(tx: Tx, desk: Desk, id: str, lane: str, ref: str, language: str, now: 
 
     toggle = key("disable", "toggle") if lesson.active else key("enable", "toggle")
     keyboard = ((key("edit", "edit"), toggle), (key(f"scope_{lesson.scope.value}", "scope"),))
-    return views.lesson_card(card, language, keyboard), token
+    return views.lesson_card(card, language, keyboard, _effect(tx, lesson, language)), token
+
+
+def _effect(tx: Tx, lesson: Lesson, language: str) -> str:
+    """Say what votes tell about a lesson: shares of 👎 with their intervals, nothing without votes."""
+    from core.services import effect  # noqa: PLC0415 -- an idle bot does not pay for it
+
+    found = effect.of_lesson(tx, lesson)
+    if not found.told.runs:
+        return ""
+    told, untold = found.told_share, found.untold_share
+    shares = {
+        "with_it": say("share", language, low=round(100 * told.low), high=round(100 * told.high)),
+        "without": say("share", language, low=round(100 * untold.low), high=round(100 * untold.high)),
+    }
+    return say("stats.effect", language, **shares, told=found.told.runs, untold=found.untold.runs)
 
 
 def tap_lessons(tx: Tx, desk: Desk, tap: Tap) -> Reply | None:

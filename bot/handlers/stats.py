@@ -86,14 +86,14 @@ def _effects(tx: Tx, draft: Draft, project: str, language: str) -> None:
     draft.line().bold(say("stats.effects", language))
     for each in telling[:SHOWN_LESSONS]:
         draft.line(f"{each.lesson.id} {clip(each.lesson.rule, 80)}")
-        facts = {"with_it": _share(each.told_share), "without": _share(each.untold_share)}
+        facts = {"with_it": _share(each.told_share, language), "without": _share(each.untold_share, language)}
         runs = {"told": each.told.runs, "untold": each.untold.runs}
         draft.line(say("stats.effect", language, **facts, **runs))
     draft.line()
 
 
-def _share(interval: Interval) -> str:
-    return f"{100 * interval.low:.0f}–{100 * interval.high:.0f} %"
+def _share(interval: Interval, language: str) -> str:
+    return say("share", language, low=round(100 * interval.low), high=round(100 * interval.high))
 
 
 COMMANDS = (Command("stats", "learning", show),)
