@@ -1,6 +1,5 @@
 """From a shell's syntax tree to its commands, and to the one that counts (learning.md 5.2)."""
 
-import re
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 from core.rules import plain_lines
 from core.rules.invocation import Invocation, resolve
 from core.rules.programs import DECORATIONS, PRODUCERS, SETUP, SHELLS
+from core.rules.shell_words import source_of, word_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -77,8 +77,6 @@ _STATEMENTS = (
 _REDIRECTS = _kinds("file_redirect heredoc_redirect herestring_redirect")
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _PLAIN = frozenset({"word", "number", "raw_string", "comment", "heredoc_start", "heredoc_end"})
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_WINDOWS_PATH = re.compile(r"[A-Za-z]:\\|\.{1,2}\\|\\\\\w|.*\\[\w.-]+\.(?:exe|cmd|bat|ps1)$")
 
 
 class Reader:
@@ -134,10 +132,10 @@ class Reader:
 
     def _visit_simple(self, node: "Node", kind: str) -> Segment | None:
         if kind == "test_command":
-            return self._add(_plain_segment("test", _source(node)), node)
+            return self._add(_plain_segment("test", source_of(node)), node)
         if kind in ("declaration_command", "unset_command"):
-            word = _source(node).partition(" ")[0]
-            return self._add(_plain_segment(word, _source(node)), node)
+            word = source_of(node).partition(" ")[0]
+            return self._add(_plain_segment(word, source_of(node)), node)
         if kind == "function_definition":
             self._define(node)
             return None
@@ -162,7 +160,7 @@ class Reader:
     def _define(self, node: "Node") -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name and body:
-            self._functions[_source(name)] = self._visit(body)
+            self._functions[source_of(name)] = self._visit(body)
 
     def _visit_redirected(self, node: "Node") -> Segment | None:
         body = node.child_by_field_name("body")
@@ -196,7 +194,7 @@ class Reader:
         if not chosen or chosen.program not in SHELLS or any(not one.startswith("-") for one in chosen.args):
             return chosen
         body = next((child for child in redirect.named_children if child.type == "heredoc_body"), None)
-        return (self._read_script(_source(body)) or chosen) if body else chosen
+        return (self._read_script(source_of(body)) or chosen) if body else chosen
 
     def _replace_last(self, chosen: Segment, target: str) -> Segment:
         written = replace(chosen, written=target)
@@ -212,7 +210,7 @@ class Reader:
             if kind == "subshell":  # `time (make; make test)`
                 return self._visit(child)
             if kind not in _REDIRECTS:
-                words.append(_word(child, kind))
+                words.append(word_of(child, kind))
             if kind not in _PLAIN:
                 complex_nodes.append(child)
         invocation = resolve(words)
@@ -322,55 +320,8 @@ def _redirect_target(redirect: "Node") -> str | None:
     destination = redirect.child_by_field_name("destination")
     if destination is None or destination.type == "number":
         return None
-    target = _word(destination, destination.type)
+    target = word_of(destination, destination.type)
     return None if target.startswith("/dev/") else target
-
-
-# Words
-
-
-def _source(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
-def _word(node: "Node", kind: str) -> str:
-    text = _source(node)
-    if kind == "command_name":
-        inner = node.named_children
-        return _program_word(inner[0], inner[0].type) if len(inner) == 1 else text
-    if kind == "raw_string":
-        return text[1:-1]
-    if kind == "string":
-        return _unquote(text)
-    if kind == "concatenation":
-        return "".join(_word(child, child.type) for child in node.children)
-    if kind == "ansi_c_string":
-        return text[2:-1]
-    return _unescape(text) if "\\" in text else text
-
-
-def _program_word(node: "Node", kind: str) -> str:
-    """Read the word that names the program; `$(which python)` is python."""
-    if (
-        kind == "command_substitution"
-        and len(inner := node.named_children) == 1
-        and inner[0].type == "command"
-    ):
-        words = [_word(child, child.type) for child in inner[0].named_children]
-        if words[0] in ("which", "command") and len(words) > 1:
-            return words[-1]
-    return _word(node, kind)
-
-
-def _unquote(text: str) -> str:
-    inner = text[1:-1] if len(text) > 1 and text.endswith('"') else text[1:]
-    return (
-        re.sub(r'\\(["\\$`\n])', r"\1", inner) if "\\" in inner and not _WINDOWS_PATH.match(inner) else inner
-    )
-
-
-def _unescape(text: str) -> str:
-    return text if _WINDOWS_PATH.match(text) else _ESCAPE.sub(r"\1", text.replace("\\\n", ""))
 
 
 def _drop_heredocs(root: "Node", source: bytes) -> bytes | None:
