@@ -20,7 +20,7 @@ from bot.locales import say
 from bot.outbox import Message, post
 from bot.turn import Context, Desk, Reply, Sightings
 from bot.typed import as_markdown
-from core.model.mail import Button
+from core.model.mail import Button, Receipt
 from core.tables import Tx
 
 BY_AGENT_BUTTON = frozenset({"lessons", "why", "context", "stats", "help", "review", "stop", "good", "bad"})
@@ -33,7 +33,7 @@ class Said:
     """A message: `text` is what was typed (after the command's name, for a command), as Markdown.
 
     `reply_to` is the id of the message it replies to, `about` what that message is about ("run:…", ""),
-    `quoted` its text.
+    `quoted` its text, `quoted_button` the data of the first button under it.
     """
 
     lane: str
@@ -46,6 +46,7 @@ class Said:
     reply_to: str | None = None
     about: str = ""
     quoted: str = ""
+    quoted_button: str = ""
     units: int = 0
 
 
@@ -159,14 +160,27 @@ def _tapped(
         return Reply(toast=say("toast.expired", language), is_alert=True)
     if button.lane != lane or button.message not in ("", message):
         return Reply(toast=say("toast.elsewhere", language), is_alert=True)
-    if not button.message:
-        button = replace(button, message=message)
-        tx.buttons.put(button)
+    button = _bind(tx, button, message)
     chats.remember_person(tx, user, name)
     tap = Tap(lane, user, name, language, message, button, json.loads(button.payload), callback.choice, now)
     if callback.kind is Kind.AGENT:
         return _agent_button(tx, desk, routes, tap)
     return routes.taps[callback.kind](tx, desk, tap)
+
+
+def _bind(tx: Tx, button: Button, message: str) -> Button:
+    """Let a button stand under that message from now on.
+
+    A send whose outcome was unknown is repeated and bound to neither copy: the first tap or reply says which
+    one the person uses, and edits go there.
+    """
+    if button.message:
+        return button
+    if tx.outbox.ref_of(button.lane, message) is None:
+        tx.outbox.bind(Receipt(button.lane, message, button.ref))
+    bound = replace(button, message=message)
+    tx.buttons.put(bound)
+    return bound
 
 
 def _agent_button(tx: Tx, desk: Desk, routes: Routes, tap: Tap) -> Reply | None:
@@ -176,9 +190,11 @@ def _agent_button(tx: Tx, desk: Desk, routes: Routes, tap: Tap) -> Reply | None:
         return text
     said = Said(tap.lane, tap.user, tap.name, tap.language, text, "", tap.now)
     match = _COMMAND.fullmatch(text)
-    if match is not None and _is_harmless(match):
+    if match is None or ":" in match[1]:
+        return routes.prompt(tx, desk, said)
+    if _is_harmless(match):
         return _command(tx, desk, routes, said, match)
-    return routes.prompt(tx, desk, said)
+    return Reply(toast=say("toast.not_by_agent", tap.language), is_alert=True)  # Pi has commands like it too
 
 
 def _is_harmless(match: re.Match[str]) -> bool:
@@ -192,12 +208,21 @@ def _take(tx: Tx, desk: Desk, routes: Routes, said: Said) -> Reply | None:
     if int(said.user) == people.owner(tx, desk.settings):
         chats.settle_block_language(tx, said.language)
     if said.reply_to is not None:
-        said = replace(said, about=tx.outbox.ref_of(said.lane, said.reply_to) or "")
+        said = replace(said, about=tx.outbox.ref_of(said.lane, said.reply_to) or _about_copy(tx, said))
     match = _COMMAND.fullmatch(said.text)
     if match is not None and ":" not in match[1]:
         return _command(tx, desk, routes, said, match)
     handler = routes.replies.get(said.about.partition(":")[0], routes.typed)
     return handler(tx, desk, said)
+
+
+def _about_copy(tx: Tx, said: Said) -> str:
+    """Give what an unrecorded copy of a message is about, by a button under it; "" for none."""
+    callback = decode(said.quoted_button)
+    button = tx.buttons.get(callback.token) if callback is not None else None
+    if button is None or said.reply_to is None or button.lane != said.lane or button.message:
+        return ""
+    return _bind(tx, button, said.reply_to).ref
 
 
 def _command(tx: Tx, desk: Desk, routes: Routes, said: Said, match: re.Match[str]) -> Reply | None:
@@ -221,6 +246,13 @@ def _decline(tx: Tx, said: Said) -> None:
     )
 
 
+def _first_button(message: Raw) -> str:
+    """Give the data of the first button under a message, "" for none."""
+    rows = (message.get("reply_markup") or {}).get("inline_keyboard") or []
+    found = [key["callback_data"] for row in rows for key in row if key.get("callback_data")]
+    return str(found[0]) if found else ""
+
+
 def _said(raw: Raw, message: TelegramMessage, desk: Desk) -> Said:
     user, written = message.from_user, raw.get("message") or raw["edited_message"]
     assert user is not None, "an allowed message has a sender"
@@ -236,5 +268,6 @@ def _said(raw: Raw, message: TelegramMessage, desk: Desk) -> Said:
         now=desk.clock.now(),
         reply_to=str(replied.message_id) if replied is not None else None,
         quoted=(replied.text or replied.caption or "") if replied is not None else "",
+        quoted_button=_first_button(written.get("reply_to_message") or {}),
         units=len((message.text or "").encode("utf-16-le")) // 2,
     )

@@ -263,7 +263,8 @@ def _record(tx: Tx, row: Outgoing, body: dict[str, Any], result: Any) -> None:
     if isinstance(result, dict) and "message_id" in result and body["method"] in _ONCE:
         external = str(result["message_id"])
         receipt = Receipt(row.lane, external, row.ref or "")
-        for token in body.get("bind", ()):
+        tokens = () if body.get("is_repeat") else body.get("bind", ())  # of two copies the first tap chooses
+        for token in tokens:
             if (button := tx.buttons.get(token)) is not None:
                 tx.buttons.put(replace(button, message=external))
     tx.outbox.finish(row.seq, receipt)

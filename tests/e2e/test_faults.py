@@ -165,6 +165,25 @@ async def test_a_proposals_card_of_unknown_outcome_can_be_approved(house: House)
     assert [each.rule for each in await house.store(lambda tx: tx.lessons.all())] == [RULE]
 
 
+@pytest.mark.parametrize("is_by_reply", [False, True])
+async def test_the_first_copy_of_a_card_works_too(house: House, is_by_reply: bool) -> None:
+    """D1: it arrived although nobody recorded it; a tap on it decides, and so does a reply to it."""
+    answer = await house.ask("fix the bug")
+    await house.quiet()
+    await house.telegram.fault(FaultKind.LOST_ANSWER, method="sendMessage")
+    await house.complain(answer)
+    await house.see(lambda m: "p-001" in m.text and REPEATED in m.text)
+    first = next(m for m in await house.ada.answers() if "p-001" in m.text and REPEATED not in m.text)
+
+    if is_by_reply:
+        await house.ada.say("ok", reply_to=first)
+    else:
+        await house.tap(first, "✅ Approve")
+
+    await house.change(first, lambda m: "Approved by Ada" in m.text)
+    assert [each.rule for each in await house.store(lambda tx: tx.lessons.all())] == [RULE]
+
+
 async def test_a_blocked_bot_goes_quiet_and_comes_back(house: House) -> None:
     """403 on a chat: nothing loops; when the person is back, it answers."""
     await house.ask("one")

@@ -188,15 +188,18 @@ BUTTONS = """Done.
 
 @pytest.mark.parametrize("label", ["Show it", "Teach", "Dash", "Quiet"])
 async def test_a_button_written_by_the_agent_decides_nothing(build: Build, label: str) -> None:
-    """Its prompt goes to the agent as words, though it reads like a decision and a card is newest."""
+    """Words go to the agent though they read like a decision; a command that changes something is refused."""
     house = await build(script(rule("^fix", BUTTONS)))
     await house.tell(f"/lesson_add {RULE} Always.")
     card = await house.propose()
     answer = await house.see(lambda m: label in m.buttons)
 
-    await house.tap(answer, label)
+    toast = await house.tap(answer, label)
 
-    await house.see(lambda m: "👎" in m.buttons, after=card)
+    if label == "Show it":
+        await house.see(lambda m: "👎" in m.buttons, after=card)
+    else:
+        assert "for people" in toast
     (proposal,) = await house.store(lambda tx: tx.proposals.all())
     assert proposal.state is State.PENDING
     assert [each.rule for each in await house.store(lambda tx: tx.lessons.all())] == [f"{RULE} Always."]
