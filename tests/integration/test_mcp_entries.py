@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import core
 from core.cli.mcp import mcp
 from core.model.agent import AgentKind
 from tests.integration.shell import Shell, sit_down
@@ -52,6 +53,7 @@ def test_without_the_extra_one_line_says_what_to_install(
     """No traceback where the SDK is missing."""
     sit_down(tmp_path, monkeypatch)
     monkeypatch.delitem(sys.modules, "core.mcp", raising=False)
+    monkeypatch.delattr(core, "mcp", raising=False)  # an earlier test may have imported it
     monkeypatch.setitem(sys.modules, "mcp", None)
     run = Shell(capsys, monkeypatch)
 
