@@ -54,7 +54,8 @@ def test_without_the_extra_one_line_says_what_to_install(
     sit_down(tmp_path, monkeypatch)
     monkeypatch.delitem(sys.modules, "core.mcp", raising=False)
     monkeypatch.delattr(core, "mcp", raising=False)  # an earlier test may have imported it
-    monkeypatch.setitem(sys.modules, "mcp", None)
+    for name in ["mcp", *(each for each in sys.modules if each.startswith("mcp."))]:
+        monkeypatch.setitem(sys.modules, name, None)
     run = Shell(capsys, monkeypatch)
 
     run("mcp", "--agent", "pi")
