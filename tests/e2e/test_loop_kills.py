@@ -29,12 +29,13 @@ STEPS = {  # how often the happy path passes each step of the bot, at most (see 
     "send.recorded": 16,
 }
 ACTS = range(1, 8)
+PATIENT_S = "30"  # the analysis waits for the reason, however long a restart takes
 FIRST = [f"{step}:1" for step in STEPS]
 LATER = [f"{step}:{number}" for step, most in STEPS.items() for number in range(2, most + 1)]
 
 
 async def _travel(build: Build, pi: str, killed_after: tuple[int, ...]) -> None:
-    house = await build(pi=pi)
+    house = await build(pi=pi, analysis_delay_s=PATIENT_S)
     journey = Journey(house)
     for number, act in enumerate(journey.acts(), 1):
         await act()
@@ -57,7 +58,7 @@ async def test_the_loop_bears_a_kill_after_every_act(build: Build) -> None:
 
 
 async def _die_at(build: Build, pi: str, where: str) -> None:
-    house = await build(pi=pi, is_started=False)
+    house = await build(pi=pi, is_started=False, analysis_delay_s=PATIENT_S)
     await house.start(KILL_AT=where)
     journey = Journey(house)
     async with revived(house):
