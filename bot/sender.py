@@ -259,14 +259,15 @@ def _upload(file: dict[str, str]) -> object:
 
 
 def _record(tx: Tx, row: Outgoing, body: dict[str, Any], result: Any) -> None:
+    """Remember what was sent; of two copies the first tap or reply chooses, and it may have come already."""
     receipt = None
     if isinstance(result, dict) and "message_id" in result and body["method"] in _ONCE:
-        external = str(result["message_id"])
-        receipt = Receipt(row.lane, external, row.ref or "")
-        tokens = () if body.get("is_repeat") else body.get("bind", ())  # of two copies the first tap chooses
-        for token in tokens:
-            if (button := tx.buttons.get(token)) is not None:
-                tx.buttons.put(replace(button, message=external))
+        external, is_repeat = str(result["message_id"]), bool(body.get("is_repeat"))
+        buttons = [button for token in body.get("bind", ()) if (button := tx.buttons.get(token)) is not None]
+        is_chosen = is_repeat and any(button.message for button in buttons)
+        receipt = Receipt(row.lane, external, "" if is_chosen else row.ref or "")
+        for button in () if is_repeat else buttons:
+            tx.buttons.put(replace(button, message=external))
     tx.outbox.finish(row.seq, receipt)
 
 

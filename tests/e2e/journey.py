@@ -44,13 +44,8 @@ class Journey:
         await self.house.ada.tap(self._seen["answer"], "👎")
 
     async def explain(self) -> None:
-        """Tap a reason once it is offered."""
-        asked = await self.house.see(lambda m: "Wrong result" in m.buttons or _is_unvoted_copy(m))
-        if _is_unvoted_copy(
-            asked
-        ):  # an answer of unknown outcome came again: its buttons are the ones that work
-            await self.house.ada.tap(asked, "👎")
-            asked = await self.house.change(asked, lambda m: "Wrong result" in m.buttons)
+        """Tap a reason once it is offered, on whichever copy was voted on."""
+        asked = await self.house.see(lambda m: "Wrong result" in m.buttons)
         await self.house.ada.tap(asked, "Wrong result")
 
     async def read(self) -> None:
@@ -78,10 +73,6 @@ class Journey:
             await self.house.ada.tap(shown, "🔁 Retry")
             await self.house.change(shown, lambda m: not m.buttons)
             said = shown
-
-
-def _is_unvoted_copy(message: MessageView) -> bool:
-    return REPEATED in message.text and "👎" in message.buttons
 
 
 async def check(journey: Journey) -> None:
