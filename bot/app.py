@@ -219,8 +219,7 @@ async def open_bot(
 
     upkeep = Upkeep(core)
 
-    def after(lane: str, reply: Reply) -> None:
-        sender.wake(lane)
+    def after(reply: Reply) -> None:
         runner.wake()
         analyses.wake()
         checkups.wake()
@@ -229,7 +228,7 @@ async def open_bot(
         if reply.gone_skills is not None:
             upkeep.wake(reply.gone_skills)
 
-    lanes = Lanes(core.store, app, core.clock, probe, after)
+    lanes = Lanes(core.store, app, core.clock, probe, after, sender.wake)
     poller = Poller(core.store, api, core.clock, probe, lanes.put, lanes.answer_full)
 
     def case() -> Case:

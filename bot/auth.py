@@ -10,6 +10,7 @@ from telegram.ext import ApplicationHandlerStop
 from bot import people
 from bot.chats import language_in, remember_person
 from bot.draft import Draft
+from bot.inbox import Raw, message_of, part
 from bot.locales import say
 from bot.outbox import Message, post
 from bot.settings import BotSettings
@@ -33,7 +34,7 @@ class Guard:
     async def check(self, update: object, context: Context) -> None:
         """Stop what does not come from an allowed person; a tap gets a toast, everything else nothing."""
         if isinstance(update, Update):
-            if await self._is_allowed(update):
+            if await self._is_allowed(update, part(message_of(context.raw), "chat")):
                 return
             if update.callback_query is not None:
                 language = self._settings.speak(update.callback_query.from_user.language_code)
@@ -42,14 +43,14 @@ class Guard:
                 self._let_in(update, context, code)
         raise ApplicationHandlerStop
 
-    async def _is_allowed(self, update: Update) -> bool:
+    async def _is_allowed(self, update: Update, chat: Raw) -> bool:
         """Judge by numeric ids of person and chat only; anonymous senders and channels have no person."""
-        user, chat, message = update.effective_user, update.effective_chat, update.effective_message
-        if user is None or chat is None or user.is_bot:
+        user, message = update.effective_user, update.effective_message
+        if user is None or user.is_bot:
             return False
-        if update.callback_query is None and message is not None and getattr(message, "sender_chat", None):
+        if message is not None and getattr(message, "sender_chat", None):
             return False
-        if chat.type != ChatType.PRIVATE and chat.id not in self._settings.allowed_chats:
+        if chat.get("type") != ChatType.PRIVATE and chat.get("id") not in self._settings.allowed_chats:
             return False
         if user.id in self._settings.allowed_users:
             return True

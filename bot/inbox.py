@@ -37,10 +37,15 @@ def part(raw: Raw, name: str) -> Raw:
     return found if isinstance(found, dict) else {}
 
 
+def message_of(raw: Raw) -> Raw:
+    """Give what an update is about in a chat, the message under a tap for one; an empty one for none."""
+    in_chat = (part(raw, name) for name in _IN_CHAT)
+    return part(part(raw, "callback_query"), "message") or next((found for found in in_chat if found), {})
+
+
 def lane_of(raw: Raw) -> str:
     """Give the chat, and the topic where it is one, that an update belongs to; "0" for none."""
-    in_chat = (part(raw, name) for name in _IN_CHAT)
-    message = part(part(raw, "callback_query"), "message") or next((found for found in in_chat if found), {})
+    message = message_of(raw)
     chat = part(message, "chat").get("id", 0)
     topic = message.get("message_thread_id") if message.get("is_topic_message") else None
     return f"{chat}/{topic}" if topic else f"{chat}"

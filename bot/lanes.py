@@ -27,6 +27,8 @@ from core.texts import say_error
 log = structlog.get_logger()
 
 MAX_ATTEMPTS = 3
+HEAD_START_S = 0.25  # how long what a tap leads to waits for the tap's answer to be out
+
 _PAUSE_S = 0.5
 _MAX_PAUSE_S = 10.0
 
@@ -40,11 +42,13 @@ class Lanes:
         app: App,
         clock: Clock,
         probe: Probe,
-        after: Callable[[str, Reply], None],
+        after: Callable[[Reply], None],
+        send: Callable[[str], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._sleep = sleep
-        self._store, self._app, self._clock, self._probe, self._after = store, app, clock, probe, after
+        self._store, self._app, self._clock, self._probe = store, app, clock, probe
+        self._after, self._send = after, send
         self._queues: dict[str, asyncio.Queue[Incoming]] = {}
         self._group: asyncio.TaskGroup | None = None
         self._early: list[Incoming] = []
@@ -118,11 +122,22 @@ class Lanes:
 
     async def _follow_up(self, lane: str, raw: Raw, reply: Reply) -> None:
         self._probe("lane.committed")
-        if "callback_query" in raw:
-            answer = asyncio.create_task(self._answer(raw, reply.toast, is_alert=reply.is_alert))
-            self._answers.add(answer)  # the loop itself would let go of it
-            answer.add_done_callback(self._answers.discard)
-        self._after(lane, reply)
+        self._after(reply)
+        if "callback_query" not in raw:
+            self._send(lane)
+            return
+        answer = asyncio.create_task(self._answer_first(lane, raw, reply))
+        self._answers.add(answer)  # the loop itself would let go of it
+        answer.add_done_callback(self._answers.discard)
+
+    async def _answer_first(self, lane: str, raw: Raw, reply: Reply) -> None:
+        """Answer a tap, then let go out what it led to; an answer that hangs holds it up only shortly."""
+        patience = asyncio.get_running_loop().call_later(HEAD_START_S, self._send, lane)
+        try:
+            await self._answer(raw, reply.toast, is_alert=reply.is_alert)
+        finally:
+            patience.cancel()
+            self._send(lane)
 
     async def _fail(self, incoming: Incoming, error: Exception, *, is_last: bool) -> bool:
         """Count a failed try; say whether that ends it. Our own refusals are an answer, not a failure."""
@@ -158,16 +173,11 @@ class Lanes:
 
 
 def _lean(raw: Raw) -> Raw:
-    """Reduce the message under a tap to what Telegram tells of one out of reach: chat and id.
-
-    Handlers read no more of it, and parsing it whole is most of what a tap costs.
-    """
+    """Take the message under a tap away: handlers read it raw, and parsing it is most of what a tap costs."""
     query = part(raw, "callback_query")
-    message = part(query, "message")
-    if not message:
+    if "message" not in query:
         return raw
-    kept = {name: message[name] for name in ("chat", "message_id") if name in message}
-    return {**raw, "callback_query": {**query, "message": {**kept, "date": 0}}}
+    return {**raw, "callback_query": {name: query[name] for name in query if name != "message"}}
 
 
 def _conclude(tx: Tx, effect: Callable[[Tx], Reply | None] | None, id: int) -> Reply:

@@ -18,7 +18,7 @@ from bot.lanes import MAX_ATTEMPTS, Lanes
 from bot.local.faults import FaultKind
 from bot.local.person import LocalTelegram, Person
 from bot.local.server import LocalServer
-from bot.turn import App, Context, Reply, Signal, remember_error
+from bot.turn import App, Context, Reply, remember_error
 from core.clock import SystemClock
 from core.errors import NotFound, StoreFull
 from core.ports import Store, ignore
@@ -56,7 +56,7 @@ class Ward:
             raise self.errors.pop(0)
         return Reply(toast="noted")
 
-    def after(self, lane: str, _signals: tuple[Signal, ...]) -> None:
+    def send(self, lane: str) -> None:
         """Take down what was woken."""
         self.woken.append(lane)
 
@@ -72,7 +72,9 @@ class Ward:
     async def open(self, store: Store | None = None) -> AsyncIterator[Lanes]:
         """Let lanes and poller work."""
         app = self.app()
-        lanes = Lanes(store or self.store, app, SystemClock(), ignore, self.after, briefly)
+        lanes = Lanes(
+            store or self.store, app, SystemClock(), ignore, lambda _reply: None, self.send, briefly
+        )
         poller = Poller(self.store, self.api, SystemClock(), ignore, lanes.put, lanes.answer_full)
         async with app, working(lanes.run()), working(poller.run()):
             yield lanes
@@ -139,7 +141,7 @@ async def test_what_an_earlier_process_left_comes_first(ward: Ward, ada: Person)
 async def test_what_is_handed_on_while_the_lanes_begin_is_done_once(ward: Ward) -> None:
     """D1: found in the store and handed on by the poller is still one update."""
     app = ward.app()
-    lanes = Lanes(ward.store, app, SystemClock(), ignore, ward.after)
+    lanes = Lanes(ward.store, app, SystemClock(), ignore, lambda _reply: None, ward.send)
     new = await ward.store.write(lambda tx: keep(tx, [stored(1, "7", "one"), stored(2, "7", "two")], 1.0))
     for incoming in new:
         lanes.put(incoming)
