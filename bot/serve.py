@@ -1,7 +1,11 @@
 """`auto-improve run`: settings, lock, core, bot, and a clean end."""
 
+from bot import lean  # noqa: F401 -- before whoever imports the libraries whole
+
+# isort: split
 import asyncio
 import contextlib
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -92,6 +96,7 @@ async def work(
         if not await has_owner(core, settings):
             pairing = pair(core, username, language(), click.echo)
             helpers.append(asyncio.create_task(pairing, name="pairing"))
+        gc.freeze()  # else a full collection, which looks at every module, stops the loop for 50 ms
         log.info("running", bot=f"@{username}", store=str(settings.store_path))
         await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
         log.info("stopping")
