@@ -1,10 +1,8 @@
 """What the bot can be told beyond core's settings (product.md 5)."""
 
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import NoDecode
 
 from core.errors import SettingsError
 from core.settings import CoreSettings, Seconds, split
@@ -12,7 +10,7 @@ from core.texts import language_of
 
 _CLOCK_OR_OFF = r"^([01]\d|2[0-3]):[0-5]\d$|^off$"
 
-UserIds = Annotated[tuple[int, ...], NoDecode]
+UserIds = tuple[int, ...]
 
 
 class BotSettings(CoreSettings):

@@ -3,15 +3,14 @@
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Literal, TypeVar, Union, get_args, get_origin
 
 from dotenv import dotenv_values
-from pydantic import Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from core.errors import SettingsError
 
@@ -21,14 +20,18 @@ DEFAULT_HOME = "~/.auto-improve"
 Count = Annotated[int, Field(ge=1, le=100_000)]
 Days = Annotated[int, Field(ge=1, le=36_500)]
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
-Words = Annotated[tuple[str, ...], NoDecode]
-Paths = Annotated[tuple[Path, ...], NoDecode]
+Words = tuple[str, ...]
+Paths = tuple[Path, ...]
 
 
-class CoreSettings(BaseSettings):
-    """What `core` can be told; the bot's settings extend it."""
+class CoreSettings(BaseModel):
+    """What `core` can be told; the bot's settings extend it.
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
+    pydantic checks; the sources are read here: importing pydantic-settings takes 0.03 s, and every command
+    waits for it.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, validate_default=True)
 
     home: Path = Field(Path(DEFAULT_HOME), description="folder of store, context files, spool, mirror, logs")
     project: Path | None = Field(None, description="folder the agent works in; default: working directory")
@@ -127,12 +130,21 @@ def load(kind: type[S], folder: Path | None = None) -> S:
     """Read the settings; `folder` stands for the working directory. Raises SettingsError, one line."""
     local = (folder or Path.cwd()) / ".env"
     try:
-        files = (home_folder(local.parent) / ".env", local)  # a later file wins
-        return kind(_env_file=files)  # type: ignore[call-arg]  # an argument of BaseSettings, unknown to mypy
+        told = ours(kind, os.environ)
+        for file in (local, home_folder(local.parent) / ".env"):
+            told = {**ours(kind, dotenv_values(file)), **told}
+        return kind.model_validate(told)
     except ValidationError as error:
         raise _clear(kind, error) from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError("settings.unreadable", file=local, reason=error) from None
+
+
+def ours(kind: type[CoreSettings], source: Mapping[str, str | None]) -> dict[str, str]:
+    """Give what a source says of the settings, by field: names in any case; an empty value is none."""
+    fields = {PREFIX.lower() + name: name for name in kind.model_fields}
+    named = ((fields.get(name.lower()), value) for name, value in source.items())
+    return {field: value for field, value in named if field and value}
 
 
 def beside_ours(home: Path) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The first two steps: the bot's token, and its owner."""
 
 import asyncio
+import os
 import re
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ from bot.setup.answers import Answers, secret
 from bot.setup.words import confirm, heading, show, tell
 from core.app import Core, open_core
 from core.cli.speech import language
-from core.settings import split
+from core.settings import ours, split
 
 _TOKEN = re.compile(r"\d{1,20}:[A-Za-z0-9_-]+")
 _SERVERS = ("TELEGRAM_BASE_URL", "TELEGRAM_BASE_FILE_URL")
@@ -109,7 +110,7 @@ def _settings(answers: Answers, token: str) -> BotSettings:
     """Give just enough to open the store and talk to Telegram."""
     server = {name.lower(): answers.get(name) for name in _SERVERS if answers.get(name)}
     chosen = {"home": answers.home, "telegram_token": SecretStr(token), "agent": "pi", "analyst": "rules"}
-    return BotSettings(**server, **chosen)  # type: ignore[arg-type]
+    return BotSettings(**{**ours(BotSettings, os.environ), **server, **chosen})  # type: ignore[arg-type]
 
 
 async def _known_owner(settings: BotSettings, users: list[int]) -> tuple[int | None, str]:

@@ -160,3 +160,16 @@ def test_a_project_is_the_nearest_folder_with_git(tmp_path: Path) -> None:
 
     assert settings.project_of(inside) == settings.project_of(tmp_path / "link") == str(tmp_path / "shop")
     assert settings.project_of(tmp_path / "home") == str(tmp_path / "home")
+
+
+def test_names_are_taken_in_any_case_and_an_empty_one_hides_nothing(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`NAME=` in the environment or the nearer file leaves the value of the next source."""
+    (home / ".env").write_text("auto_improve_min_runs=7\nAUTO_IMPROVE_MAX_INJECTED=5\nOTHER=1\n")
+    (tmp_path / ".env").write_text("AUTO_IMPROVE_MIN_RUNS=\nAUTO_IMPROVE_MIN_FAILURES\n")
+    monkeypatch.setenv("AUTO_IMPROVE_MAX_INJECTED", "")
+
+    found = load(CoreSettings, tmp_path)
+
+    assert (found.min_runs, found.max_injected, found.min_failures) == (7, 5, 2)
