@@ -9,7 +9,7 @@ import hashlib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Protocol, TypeVar
 
 from core.model.lesson import Domain, Lesson, Scope
@@ -29,6 +29,7 @@ FIRST_LINE = "Approved by the person; ranks below the request at hand."
 SKILLS_HEADING = "# Available skills"
 _SHORTEST_LINE = len("- x: y\n")
 _AROUND = len("- [] \n")  # what a lesson's line adds to domain and rule
+_ID, _SIZE = itemgetter(0), itemgetter(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,19 @@ def choose(
     """
     room = chars - _size((headings(language).lessons, FIRST_LINE, *_pointers(domain_files)))
     room -= _AROUND
-    fitting: dict[str, None] = {}
-    for id, size in sizes:
+    least = min(map(_SIZE, sizes), default=0)
+    fitting: list[str] = []
+    waiting: list[str] = []
+    for number, (id, size) in enumerate(sizes):
+        if room < least:  # of thousands, hardly more are looked at than fit
+            waiting += map(_ID, sizes[number:])
+            break
         if size <= room:
-            fitting[id] = None
+            fitting.append(id)
             room -= size + _AROUND
-    return list(fitting), [id for id, _ in sizes if id not in fitting]
+        else:
+            waiting.append(id)
+    return fitting, waiting
 
 
 def in_order(ids: Iterable[str]) -> tuple[str, ...]:

@@ -45,3 +45,22 @@ def test_a_lesson_that_a_person_decided_last_comes_first_among_many() -> None:
 
     assert block.told_ids == tuple(each.id for each in made[-len(block.told_ids) :])
     assert block.waiting_ids == tuple(each.id for each in made[: -len(block.told_ids)])
+
+
+sized = st.lists(st.integers(6, 320), max_size=300)
+
+
+@given(sized, st.integers(100, 6_000))
+def test_choosing_stops_early_and_chooses_the_same(sizes: list[int], chars: int) -> None:
+    """Each id is taken where it fits whole, else it waits: what a loop over all of them finds."""
+    known = [(f"l-{number:03d}", size) for number, size in enumerate(sizes, 1)]
+    room = chars - len(f"{rules.ENGLISH.lessons}\n{rules.FIRST_LINE}\n")
+    fitting = []
+    for id, size in known:
+        if size + len("- [] \n") <= room:
+            fitting.append(id)
+            room -= size + len("- [] \n")
+
+    found = rules.choose(known, {}, chars=chars)
+
+    assert found == (fitting, [id for id, _ in known if id not in fitting])
