@@ -1,8 +1,7 @@
 """From a shell's syntax tree to its commands, and to the one that counts (learning.md 5.2)."""
 
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.rules import plain_lines
 from core.rules.invocation import Invocation, resolve
@@ -19,10 +18,13 @@ _MAX_SCRIPTS = 8
 _MAX_SEGMENTS = 500
 
 NORMAL, SETTING_UP, DECORATING = 2, 1, 0
+_WEIGHTS: dict[str | None, int] = {
+    **dict.fromkeys(SETUP, SETTING_UP),
+    **dict.fromkeys(DECORATIONS, DECORATING),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One command of a line. `weight`: what counts, what only sets up, what only decorates.
 
     `written` is the file its output is redirected to; `is_nested` says that it stands in a substitution.
@@ -101,12 +103,22 @@ class Reader:
         return self._visit(root)
 
     def _read_plain(self, pipelines: list[plain_lines.Pipeline]) -> Segment | None:
-        found = (_first_of_pipe(self._take_all(one)) for one in pipelines)
-        return _best([one for one in found if one])
+        best: Segment | None = None
+        chosen: Segment | None = None  # of the statement so far: what it writes, all of it writes
+        for commands, written, ends in pipelines:
+            chosen = _better(chosen, self._take_pipeline(commands))
+            if chosen is not None and written:
+                chosen = self._replace_last(chosen, written)
+            if ends:
+                best, chosen = _better(best, chosen), None
+        return _better(best, chosen)
 
-    def _take_all(self, pipeline: plain_lines.Pipeline) -> list[Segment]:
-        taken = (self._take(invocation) for words in pipeline if (invocation := resolve(words)))
-        return [one for one in taken if one]
+    def _take_pipeline(self, commands: list[list[str]]) -> Segment | None:
+        if len(commands) == 1:
+            invocation = resolve(commands[0])
+            return self._take(invocation) if invocation else None
+        taken = (self._take(invocation) for words in commands if (invocation := resolve(words)))
+        return _first_of_pipe([one for one in taken if one])
 
     def _visit(self, node: "Node") -> Segment | None:
         if self._depth >= _MAX_DEPTH or len(self.segments) >= _MAX_SEGMENTS:
@@ -197,7 +209,7 @@ class Reader:
         return (self._read_script(source_of(body)) or chosen) if body else chosen
 
     def _replace_last(self, chosen: Segment, target: str) -> Segment:
-        written = replace(chosen, written=target)
+        written = chosen._replace(written=target)
         if self.segments and self.segments[-1] is chosen:
             self.segments[-1] = written
         return written
@@ -250,7 +262,7 @@ class Reader:
         return added
 
     def _append(self, segment: Segment) -> Segment:
-        placed = replace(segment, is_nested=True) if self._nesting else segment
+        placed = segment._replace(is_nested=True) if self._nesting else segment
         self.segments.append(placed)
         return placed
 
@@ -266,15 +278,13 @@ class Reader:
 
 
 def _segment(invocation: Invocation) -> Segment:
-    name = invocation.program
-    weight = DECORATING if name in DECORATIONS else SETTING_UP if name in SETUP else NORMAL
-    if name == "exec" and not invocation.args:
+    name, verb, typed, args, names, _ = invocation
+    weight = _WEIGHTS.get(name, NORMAL)
+    if name == "exec" and not args:
         weight = SETTING_UP  # redirections of the shell itself
-    if name == "kill" and invocation.args and invocation.args[-1][:1] in ("$", "%"):
+    elif name == "kill" and args and args[-1][:1] in ("$", "%"):
         weight = SETTING_UP  # it ends what the line itself started
-    return Segment(
-        invocation.program, invocation.verb, invocation.typed, invocation.args, invocation.names, weight
-    )
+    return Segment(name, verb, typed, args, names, weight)
 
 
 def _plain_segment(program: str, text: str) -> Segment:
@@ -282,12 +292,17 @@ def _plain_segment(program: str, text: str) -> Segment:
     return Segment(program, program, program, tuple(text.split()[1:]), (program,), weight)
 
 
+def _better(best: Segment | None, one: Segment | None) -> Segment | None:
+    if best is None or one is None:
+        return best or one
+    return one if one.weight >= best.weight else best
+
+
 def _best(found: list[Segment]) -> Segment | None:
     """Choose the last of those that count most."""
     best: Segment | None = None
     for one in found:
-        if best is None or one.weight >= best.weight:
-            best = one
+        best = _better(best, one)
     return best
 
 

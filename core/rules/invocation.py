@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from core.rules.programs import (
@@ -71,6 +72,37 @@ def name_program(word: str) -> str | None:
 
 def resolve(words: list[str]) -> Invocation | None:
     """Peel everything off that only wraps; None where no program is left."""
+    if words and (name := _alone(words[0])) is not None:
+        return _named(name, words)
+    if len(words) > 1 and words[1][:1] != "-" and (name := _interpreter(words[0])) is not None:
+        return Invocation(name, name, words[0], tuple(words[1:]), (name,))
+    return _peel_all(words)
+
+
+@lru_cache(maxsize=2_048)
+def _alone(word: str) -> str | None:
+    """Name a program that wraps no other, whatever follows it: most are such."""
+    name = None if _ASSIGNMENT.match(word) else name_program(word)
+    is_wrapper = name in _WRAPPERS or (name is not None and name[:2] == "py" and _PYTHON.fullmatch(name))
+    return None if is_wrapper else name
+
+
+@lru_cache(maxsize=256)
+def _interpreter(word: str) -> str | None:
+    """Name a Python: it wraps nothing where no option follows it."""
+    name = None if _ASSIGNMENT.match(word) else name_program(word)
+    is_one = (
+        name is not None and name not in _WRAPPERS and name not in SUBCOMMANDS and _PYTHON.fullmatch(name)
+    )
+    return name if is_one else None
+
+
+def _named(name: str, words: list[str]) -> Invocation:
+    sub = _subcommand(name, words, 0) if name in SUBCOMMANDS else None
+    return Invocation(name, f"{name}:{sub}" if sub else name, words[0], tuple(words[1:]), (name,))
+
+
+def _peel_all(words: list[str]) -> Invocation | None:
     position, names = _skip_assignments(words, 0), list[str]()
     for _ in range(_MAX_PEELS):
         if position >= len(words):
@@ -247,6 +279,7 @@ _PEELERS: dict[str | None, Callable[[list[str], int], Step | None]] = {
     "cmd": _peel_cmd,
     "php": _peel_php,
 }
+_WRAPPERS = frozenset({*PREFIXES, *SHELLS, *(name for name in _PEELERS if name), *_RUNNER_NAMES, *KEYWORDS})
 
 
 # The second level

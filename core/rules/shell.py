@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from core.rules.grammar import NORMAL, Reader, Segment
 from core.rules.invocation import name_program
@@ -13,8 +13,7 @@ _CACHED_LENGTH = 1_000
 _ERROR_LIMIT = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command line as understood: `chosen` is what it stands for, `last` what gave the status.
 
     `directory` is where its own `cd` lead, `~` and variables unresolved.
@@ -43,7 +42,7 @@ def parse(command: str, error_text: str = "") -> Command:
     if not error_text or len(read.segments) < 2:
         return read
     failing = _find_named(read.segments, error_text)
-    return replace(read, verb=failing.verb, program=failing.program, chosen=failing) if failing else read
+    return read._replace(verb=failing.verb, program=failing.program, chosen=failing) if failing else read
 
 
 def describe(command: str) -> dict[str, object]:
@@ -56,15 +55,15 @@ def _read(command: str) -> Command:
     reader = Reader()
     chosen = reader.read(command)
     segments = tuple(reader.segments)
-    outer = [one for one in segments if not one.is_nested and one.weight == NORMAL]
+    outer = [one for one in segments if one.weight == NORMAL and not one.is_nested]
     return Command(
-        verb=chosen.verb if chosen else None,
-        program=chosen.program if chosen else None,
-        programs=tuple(one.program for one in segments if one.program),
-        chosen=chosen,
-        last=outer[-1] if outer else chosen,
-        segments=segments,
-        directory=reader.directory,
+        chosen.verb if chosen else None,
+        chosen.program if chosen else None,
+        tuple([one.program for one in segments if one.program]),
+        chosen,
+        outer[-1] if outer else chosen,
+        segments,
+        reader.directory,
     )
 
 
