@@ -1,12 +1,17 @@
-"""Turn a rule into search terms, and terms into a safe FTS5 question (learning.md 3.1)."""
+"""Turn a rule into search terms, a safe FTS5 question, and many of them into neighbours (learning.md 3)."""
 
 import re
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from math import ceil
 
 from core.rules.lexicon import STOP_WORDS, concept
 from core.rules.stemming import fold
 
 MOST_TERMS = 64
+MOST_COMPARED = 2_000  # later rules with one term: bounds the whole search, beyond what small stores reach
+_ROUNDING = 1e-9
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")  # letters of any script
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -29,3 +34,43 @@ def query(text: str, frequency: Callable[[str], int] | None = None) -> str:
     if frequency is not None:
         found = sorted(found, key=frequency)
     return " OR ".join(f'"{term}"' for term in list(found)[:MOST_TERMS])
+
+
+def shared(one: frozenset[str], other: frozenset[str]) -> float:
+    """Give which share of the terms of both they have in common."""
+    common = len(one & other)
+    return common / (len(one) + len(other) - common) if common else 0.0
+
+
+class Neighbours:
+    """Which later rules share at least that much of their terms with a rule, without comparing all with all.
+
+    Two sets that share `least` of their terms have one of their rarest `n - ceil(least * n) + 1` in common
+    (n terms each; the order must be the same for both): only those are indexed and looked up.
+    """
+
+    def __init__(self, rules: Sequence[str], least: float) -> None:
+        self._terms = [frozenset(terms(rule)) for rule in rules]
+        self._least = least
+        self._frequency = Counter(term for each in self._terms for term in each)
+        self._holders: defaultdict[str, list[int]] = defaultdict(list)
+        for number, each in enumerate(self._terms):
+            for term in self._rarest(each):
+                self._holders[term].append(number)
+
+    def _rarest(self, found: frozenset[str]) -> list[str]:
+        in_order = sorted(found, key=lambda term: (self._frequency[term], term))
+        return in_order[: len(in_order) - ceil(self._least * len(in_order) - _ROUNDING) + 1]
+
+    def later(self, number: int) -> list[tuple[int, float]]:
+        """Give the later rules and what they share, those that share most first, then by their number."""
+        own = self._terms[number]
+        near: set[int] = set()
+        for term in self._rarest(own):
+            holders = self._holders[term]
+            start = bisect_right(holders, number)
+            near.update(holders[start : start + MOST_COMPARED])
+        found = [(each, shared(own, self._terms[each])) for each in near]
+        return sorted(
+            (each for each in found if each[1] >= self._least), key=lambda each: (-each[1], each[0])
+        )

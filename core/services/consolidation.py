@@ -5,12 +5,14 @@ No score decides: it only chooses what is put before the person. `survey` reads,
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from core.model.lesson import Lesson, Scope
 from core.model.proposal import Finding, Proposal, Verdict
-from core.rules.consolidation import terms
+from core.rules.consolidation import Neighbours
 from core.services import proposals
 from core.services.proposals import Basis
 from core.services.similarity import may_contradict
@@ -41,15 +43,21 @@ class Group:
 def survey(
     tx: CoreTx, seen: Callable[[int, int], None] = lambda _done, _of: None, most: int = MOST_PROPOSALS
 ) -> list[Group]:
-    """Find what is worth a person's look, each lesson in one group at most; `seen` is told of progress."""
+    """Find what is worth a person's look, each lesson in one group at most; `seen` is told of progress.
+
+    Each lesson is compared with younger ones of the same place; the time grows with the number of lessons,
+    not with its square.
+    """
     active = tx.lessons.all(active=True)
+    places = _places(active)
     taken: set[str] = set()
     groups: list[Group] = []
     for number, lesson in enumerate(active, 1):
         if len(groups) >= most:
             break
         if lesson.id not in taken:
-            for group in _groups(tx, lesson, taken):
+            near = places[_place(lesson)].near(lesson, taken)
+            for group in _groups(lesson, near):
                 if tx.proposals.by_key(group.key) is None:
                     groups.append(group)
                     taken.update(each.id for each in group.lessons)
@@ -58,35 +66,43 @@ def survey(
     return groups
 
 
-def _groups(tx: CoreTx, lesson: Lesson, taken: set[str]) -> Iterator[Group]:
+class _Neighbourhood:
+    """The lessons of one place, and which of them have enough words in common."""
+
+    def __init__(self, lessons: Sequence[Lesson]) -> None:
+        self._lessons = lessons
+        self._number = {each.id: number for number, each in enumerate(lessons)}
+        self._neighbours = Neighbours([each.rule for each in lessons], SHARED_TERMS_OF_OPPOSITES)
+
+    def near(self, lesson: Lesson, taken: Collection[str]) -> list[tuple[Lesson, float]]:
+        """Give the nearest younger lessons that are in no group yet, and what they share."""
+        found = self._neighbours.later(self._number[lesson.id])
+        near = ((self._lessons[number], share) for number, share in found)
+        return list(islice((each for each in near if each[0].id not in taken), NEAREST))
+
+
+def _place(lesson: Lesson) -> tuple[str, ...]:
+    """Name who is told a lesson: only those of one place can become one."""
+    home = lesson.domain if lesson.scope is Scope.DOMAIN else lesson.project or ""
+    return (lesson.scope, home)
+
+
+def _places(lessons: Iterable[Lesson]) -> dict[tuple[str, ...], _Neighbourhood]:
+    found: defaultdict[tuple[str, ...], list[Lesson]] = defaultdict(list)
+    for lesson in lessons:
+        found[_place(lesson)].append(lesson)
+    return {place: _Neighbourhood(each) for place, each in found.items()}
+
+
+def _groups(lesson: Lesson, near: Sequence[tuple[Lesson, float]]) -> Iterator[Group]:
     """Give the pair that contradicts, then the group that says the same."""
-    near = [each for each in _near(tx, lesson) if each.id not in taken]
-    opposite = [each for each in near if may_contradict(lesson.rule, each.rule)]
+    opposite = [each for each, _ in near if may_contradict(lesson.rule, each.rule)]
     for each in opposite[:1]:
         yield Group((lesson, each), is_contradiction=True)
-    alike = [
-        each for each in near if each not in opposite and _shared(lesson.rule, each.rule) >= SHARED_TERMS
-    ]
+    alike = [each for each, share in near if share >= SHARED_TERMS and each not in opposite]
     agreeing = _agreeing(lesson, alike)[: MOST_IN_GROUP - 1]
     if agreeing:
         yield Group((lesson, *agreeing), is_contradiction=False)
-
-
-def _near(tx: CoreTx, lesson: Lesson) -> list[Lesson]:
-    """Give younger lessons of the same place with enough words in common."""
-    found = (each for each, _ in tx.lessons.nearest(lesson.rule, lesson.project, NEAREST))
-    return [
-        each
-        for each in found
-        if (len(each.id), each.id) > (len(lesson.id), lesson.id)
-        and _is_one_place(each, lesson)
-        and _shared(lesson.rule, each.rule) >= SHARED_TERMS_OF_OPPOSITES
-    ]
-
-
-def _is_one_place(one: Lesson, other: Lesson) -> bool:
-    is_place = (one.scope, one.project) == (other.scope, other.project)
-    return is_place and (one.scope is not Scope.DOMAIN or one.domain is other.domain)
 
 
 def _agreeing(first: Lesson, others: Iterable[Lesson]) -> list[Lesson]:
@@ -96,11 +112,6 @@ def _agreeing(first: Lesson, others: Iterable[Lesson]) -> list[Lesson]:
         if not any(may_contradict(member.rule, each.rule) for member in members):
             members.append(each)
     return members[1:]
-
-
-def _shared(one: str, other: str) -> float:
-    first, second = set(terms(one)), set(terms(other))
-    return len(first & second) / len(first | second) if first | second else 0.0
 
 
 def propose(

@@ -1,10 +1,12 @@
 """Measure what a person waits for as the store grows, and how long writers wait for each other.
 
 Run with `python -m tests.bench.bench_lessons` on a quiet machine. A page of `/lessons`, `similar` and the
-block are asked through the store as the bot asks; the start-up is that of the real command.
+block are asked through the store as the bot asks; the start-up is that of the real command. The survey of the
+store is made to its end (the command stops at twenty proposals), over as many rules that are all different.
 """
 
 import asyncio
+import random
 import subprocess
 import sys
 import tempfile
@@ -14,8 +16,8 @@ from pathlib import Path
 from statistics import median
 
 from core.model.ids import lesson_id
-from core.model.lesson import Choice, Domain, Lesson, Scope
-from core.services import context, lessons, transfer
+from core.model.lesson import MAX_RULE_CHARS, Choice, Domain, Lesson, Scope
+from core.services import consolidation, context, lessons, transfer
 from core.services.similarity import similar
 from core.store.sqlite import open_store
 from core.tables import Tx
@@ -59,6 +61,31 @@ def fill(tx: Tx, size: int) -> None:
     for number in range(1, size + 1):
         rule = base[number % len(base)] + (f" {number}" if number > len(base) else "")
         tx.lessons.put(a_lesson(number, rule))
+
+
+def fill_with_differing(tx: Tx, size: int) -> None:
+    """Store so many lessons, real rules first, then their words put together anew."""
+    base, chance = texts(), random.Random(4)  # noqa: S311
+    words = sorted({word for each in base for word in each.split()})
+    for number in range(1, size + 1):
+        made = " ".join(chance.choice(words) for _ in range(14))[:MAX_RULE_CHARS]
+        tx.lessons.put(a_lesson(number, base[number - 1] if number <= len(base) else made))
+
+
+async def look_through(folder: Path) -> None:
+    """Print how long the survey of the whole store takes at each size."""
+    print("\nlessons   survey, whole     a lesson    groups   first 20")
+    for size in SIZES:
+        async with open_store(folder / f"differing-{size}.db") as store:
+            await store.write(lambda tx, size=size: fill_with_differing(tx, size))  # type: ignore[misc]
+            spent, groups = [], 0
+            for most in (size, consolidation.MOST_PROPOSALS):
+                begun = time.perf_counter()
+                found = await store.read(lambda tx, most=most: consolidation.survey(tx, most=most))  # type: ignore[misc]
+                spent.append(time.perf_counter() - begun)
+                groups = max(groups, len(found))
+            cells = f"{spent[0]:13.2f} s{1000 * spent[0] / size:10.2f} ms{groups:10}{spent[1]:9.2f} s"
+            print(f"{size:>7}   {cells}")
 
 
 ASKS: dict[str, Ask] = {
@@ -135,6 +162,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         asyncio.run(grow(folder))
+        asyncio.run(look_through(folder))
         asyncio.run(contend(folder))
         start(folder)
 

@@ -1,12 +1,13 @@
 """Search terms of rules, in French and English, and safe questions to FTS5."""
 
 import sqlite3
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.rules.consolidation import MOST_TERMS, query, terms
+from core.rules.consolidation import MOST_TERMS, Neighbours, query, shared, terms
 from core.rules.stemming import fold, stem
 
 
@@ -101,3 +102,36 @@ def test_no_text_breaks_the_index_or_the_question(text: str) -> None:
     database.close()
 
     assert bool(found) == bool(asked)
+
+
+some_rules = st.lists(
+    st.lists(st.sampled_from("file test commit branch error name build review".split()), max_size=8).map(
+        " ".join
+    ),
+    max_size=30,
+)
+
+
+@given(some_rules, st.sampled_from([0.3, 0.5, 0.6, 1.0]))
+def test_neighbours_are_those_that_comparing_all_with_all_finds(rules: list[str], least: float) -> None:
+    """The index leaves none out, at its threshold neither; those that share most come first."""
+    words = [frozenset(terms(each)) for each in rules]
+    neighbours = Neighbours(rules, least)
+
+    for number, own in enumerate(words):
+        later = [(at, shared(own, words[at])) for at in range(number + 1, len(rules))]
+        near = [each for each in later if each[1] >= least]
+        assert neighbours.later(number) == sorted(near, key=lambda each: (-each[1], each[0]))
+
+
+def test_the_neighbours_of_ten_thousand_rules_take_seconds() -> None:
+    """Measured 0.4 s of processor time; the limit leaves room for a busy machine."""
+    steps = (1, 7, 61, 409, 2003)
+    rules = [" ".join(f"word{(number * step) % 3001}" for step in steps) for number in range(10_000)]
+    begun = process_time()
+
+    neighbours = Neighbours(rules, 0.3)
+    found = [neighbours.later(number) for number in range(len(rules))]
+
+    assert process_time() - begun < 5.0
+    assert len(found) == 10_000
