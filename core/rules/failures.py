@@ -3,9 +3,10 @@
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from core.model.trace import TEXT_LIMIT, ErrorClass, Trace
-from core.rules.error_classes import classify, find_evidence
+from core.rules.error_classes import classify, find_evidence, finder
 from core.rules.grammar import Segment
 from core.rules.programs import word_set
 from core.rules.roles import Role, role_of
@@ -59,6 +60,10 @@ _REFUSED = re.compile(
     r"|user (?:rejected|denied|declined|refused)|tool use was rejected|requires approval",
     re.IGNORECASE,
 )
+_REFUSAL = r"""
+    proceed\ with\ this | has\ been\ denied | requested\ permission | by\ (?:the\ )?user | tool\ use\ was
+    | user\ (?:rejected|denied|declined|refused) | requires\ approval"""
+"""What every refusal holds, looked for first: `re` is slow at `_REFUSED`."""
 
 
 class Kind(StrEnum):
@@ -80,18 +85,28 @@ class Judgement:
     error_class: ErrorClass | None = None
 
 
+_SUCCESS = Judgement(Kind.SUCCESS)
+_ABORTED_CALL = Judgement(Kind.ABORTED)
+
+
 def judge(trace: Trace, output: str | None = None) -> Judgement:
     """Judge a call by flag and status first, by text only where there is neither.
 
     `output` is the whole output where it is still at hand; a stored trace is judged by its snippet.
     """
-    text = _shorten(trace.snippet if output is None else output)
-    if trace.aborted or (trace.is_flagged and _ABORTED.search(text)):
-        return Judgement(Kind.ABORTED)
-    command = parse(trace.cmd, text if trace.is_flagged else "") if trace.cmd else None
-    if not trace.is_flagged:
-        return _judge_unflagged(trace, command, text)
-    if _REFUSED.search(text):
+    text = trace.snippet if output is None else output
+    if trace.is_flagged:
+        return _judge_error(trace, _shorten(text))
+    if trace.aborted:
+        return _ABORTED_CALL
+    return _judge_unflagged(trace, parse(trace.cmd) if trace.cmd else None, text)
+
+
+def _judge_error(trace: Trace, text: str) -> Judgement:
+    if trace.aborted or _ABORTED.search(text):
+        return _ABORTED_CALL
+    command = parse(trace.cmd, text) if trace.cmd else None
+    if finder(_REFUSAL)(text) and _REFUSED.search(text):
         return Judgement(Kind.REFUSED)
     bare = _strip_notes(text)
     if command and _is_answer(command, trace.exit_code or read_exit_code(text), bare):
@@ -99,8 +114,23 @@ def judge(trace: Trace, output: str | None = None) -> Judgement:
     return _judge_flagged(trace, command, bare)
 
 
+class Findings(NamedTuple):
+    """What is computed of a call."""
+
+    verb: str | None
+    exit_code: int | None
+    error_class: ErrorClass | None
+    aborted: bool
+
+
 def complete(trace: Trace, output: str | None = None) -> Trace:
     """Compute what a record lacks: status, verb and error class; a class given for a failure stays."""
+    found = examine(trace, output)
+    return trace.complete(found.verb, found.exit_code, found.error_class, aborted=found.aborted)
+
+
+def examine(trace: Trace, output: str | None = None) -> Findings:
+    """Compute what `complete` puts into a record."""
     text = trace.snippet if output is None else output
     if trace.exit_code is None and trace.is_error and (exit_code := read_exit_code(text)) is not None:
         trace = replace(trace, exit_code=exit_code)
@@ -108,7 +138,7 @@ def complete(trace: Trace, output: str | None = None) -> Trace:
     is_failure = judgement.kind is Kind.FAILURE
     verb = trace.verb or name_verb(trace.tool, trace.cmd, text if is_failure else "")
     error_class = (trace.error_class if is_failure else None) or judgement.error_class
-    return trace.complete(verb, trace.exit_code, error_class, aborted=judgement.kind is Kind.ABORTED)
+    return Findings(verb, trace.exit_code, error_class, judgement.kind is Kind.ABORTED)
 
 
 def name_verb(tool: str, cmd: str | None, error_text: str = "") -> str | None:
@@ -136,12 +166,12 @@ def excerpt(output: str, limit: int = TEXT_LIMIT) -> str:
 
 
 def _judge_unflagged(trace: Trace, command: Command | None, text: str) -> Judgement:
-    if command and is_test_run(command) and is_red(text):
+    if command and is_test_run(command) and is_red(_shorten(text)):
         return Judgement(Kind.RED_TESTS, ErrorClass.TEST_FAILURE)  # a pipe hides its status
     has_neither = trace.is_error is None and trace.exit_code is None
-    if has_neither and (found := classify(text, None)) is not ErrorClass.OTHER:
+    if has_neither and (found := classify(_shorten(text), None)) is not ErrorClass.OTHER:
         return Judgement(Kind.FAILURE, found)
-    return Judgement(Kind.SUCCESS)
+    return _SUCCESS
 
 
 def _judge_flagged(trace: Trace, command: Command | None, text: str) -> Judgement:

@@ -28,6 +28,11 @@ _ENCODED: Final = re.compile(rb"[A-Za-z0-9+/_-]{24,}+={0,2}")
 # Hints for runs that hide a token and for what splits one, in the pass that finds the rules' hints.
 _SPLITTER_HINT: Final = rb"[\x00-\x08\x0e-\x1f\x7f-\x9f]|\\\r?\n|\xc2\xad|\xcd\x8f|\xef\xbb\xbf"
 _ENCODED_HINT: Final = rb"[A-Za-z0-9+/_-]{24}"
+# How base64 of ASCII begins: groups of which no byte has its highest bit. Paths, most runs, stop here.
+_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+_ENCODES_ASCII: Final = re.compile(
+    rb"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){4}"
+)
 
 
 class _Match(Protocol):
@@ -182,13 +187,14 @@ def _hides_token(run: bytes, depth: int = 2) -> bool:
 
 
 def _decoded(run: bytes) -> Iterator[bytes]:
-    digits = run.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
-    try:
-        plain = base64.b64decode(digits[: len(digits) // 4 * 4] + _rest(digits))
-    except binascii.Error:
-        plain = b""
-    if plain.isascii() and len(plain) >= 16:
-        yield plain
+    if _ENCODES_ASCII.match(run):
+        digits = run.rstrip(b"=").translate(_STANDARD)
+        try:
+            plain = base64.b64decode(digits[: len(digits) // 4 * 4] + _rest(digits))
+        except binascii.Error:
+            plain = b""
+        if plain.isascii() and len(plain) >= 16:
+            yield plain
     if len(run) >= 32 and len(run) % 2 == 0 and run.isalnum():
         try:
             yield bytes.fromhex(run.decode())

@@ -1,6 +1,7 @@
 """Test runs: a red one is a result, unless the runner could not run (learning.md 5.1)."""
 
 import re
+from functools import lru_cache
 
 from core.rules.error_classes import finder
 from core.rules.grammar import Segment
@@ -61,7 +62,7 @@ def is_test_run(command: Command) -> bool:
     chosen = command.chosen
     if chosen is None:
         return False
-    if chosen.program in RUNNERS or (chosen.verb and _VERB.fullmatch(chosen.verb)):
+    if chosen.program in RUNNERS or (chosen.verb and ":" in chosen.verb and _VERB.fullmatch(chosen.verb)):
         return True
     return _runs_test_script(chosen)
 
@@ -84,12 +85,20 @@ def could_not_run(command: Command, exit_code: int | None, text: str) -> bool:
 
 
 def _runs_test_script(chosen: Segment) -> bool:
-    program = chosen.program or ""
-    if chosen.is_local and _LOCAL_RUNNER.fullmatch(program):
+    is_runner, is_script, is_interpreter = _traits(chosen.program or "")
+    if is_script or (is_runner and chosen.is_local) or "--test" in chosen.args:
         return True
-    if _SCRIPT.fullmatch(program) or "--test" in chosen.args:
-        return True
+    if not is_interpreter:
+        return False
     script = next((one for one in chosen.args if not one.startswith("-")), "")
-    return bool(_INTERPRETER.fullmatch(program)) and (
-        bool(_SCRIPT.fullmatch(script)) or script.rpartition("/")[2] in RUNNERS
+    return bool(_SCRIPT.fullmatch(script)) or script.rpartition("/")[2] in RUNNERS
+
+
+@lru_cache(maxsize=1_024)
+def _traits(program: str) -> tuple[bool, bool, bool]:
+    """Say whether a program's name is a local test runner's, a test script's, an interpreter's."""
+    return (
+        _LOCAL_RUNNER.fullmatch(program) is not None,
+        _SCRIPT.fullmatch(program) is not None,
+        _INTERPRETER.fullmatch(program) is not None,
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import groupby
+from typing import NamedTuple
 
 from core.model.trace import Trace
 from core.rules.mining import DAY_S, Pattern, PatternKey, attach, observe
@@ -18,8 +19,7 @@ from core.trace_tables import TraceTx, Usage
 WEEK_S = 7 * DAY_S
 
 
-@dataclass(frozen=True, slots=True)
-class Keyed:
+class Keyed(NamedTuple):
     """A completed, masked trace and the hash of what makes it this very call."""
 
     hash: int
@@ -38,8 +38,8 @@ class Mined:
 
 def hash_of(*parts: object) -> int:
     """Give 63 bits that stand for these parts; an id that SQLite keeps as an integer."""
-    text = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
+    text = str(parts[0]) if len(parts) == 1 else "\x1f".join(map(str, parts))
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
 def ingest(tx: TraceTx, calls: Sequence[Keyed], rulings: Rulings | None = None) -> Mined:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import structlog
 
@@ -11,7 +11,7 @@ from core.events import Event, Text, ToolEnded, ToolStarted, Usage
 from core.model.run import Run
 from core.model.trace import TEXT_LIMIT, Trace
 from core.ports import Store, TraceStore
-from core.rules.failures import complete, excerpt
+from core.rules.failures import examine, excerpt
 from core.rules.redact import Redactor
 from core.services.journal import Journal, silent
 from core.services.mining import Keyed, Mined, hash_of, ingest
@@ -26,8 +26,7 @@ _HEAD, _TAIL = 4_000, 8_000  # characters of an output that are masked and looke
 _PATH_KEYS = ("path", "file_path", "filename", "notebook_path", "file")
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """A call as it was: `trace` with its texts unmasked and uncut, and the whole `output`.
 
     `key` is what it is known by: the same each time the same call is told, whatever tells it.
@@ -43,30 +42,18 @@ def prepare(call: Finished, redactor: Redactor) -> Keyed:
 
     Output is kept of failures and red test runs only.
     """
-    done = complete(call.trace, call.output)
-    snippet = ""
-    if done.error_class is not None:
-        snippet = storable(excerpt(redactor.redact(_ends(call.output))))
+    key, trace, output = call
+    verb, exit_code, error_class, is_aborted = examine(trace, output)
+    names = (trace.session, trace.run, trace.project, trace.agent, trace.tool)
+    session, run, project, agent, tool = names if "".join(names).isascii() else map(storable, names)
     return Keyed(
-        hash_of(call.key),
+        hash_of(key),
         Trace(
-            done.ts,
-            storable(done.session),
-            storable(done.run),
-            done.turn,
-            storable(done.project),
-            storable(done.agent),
-            storable(done.tool),
-            done.is_error,
-            done.exit_code,
-            done.aborted,
-            _kept(done.file, redactor),
-            _kept(done.cmd, redactor),
-            _named(done.verb, redactor),
-            done.error_class,
-            snippet,
+            trace.ts, session, run, trace.turn, project, agent, tool, trace.is_error, exit_code, is_aborted,
+            _kept(trace.file, redactor), _kept(trace.cmd, redactor), _named(verb, redactor), error_class,
+            "" if error_class is None else storable(excerpt(redactor.redact(_ends(output)))),
         ),
-    )
+    )  # fmt: skip
 
 
 def _kept(text: str | None, redactor: Redactor) -> str | None:

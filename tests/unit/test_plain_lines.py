@@ -21,7 +21,8 @@ PIECES = (
     "./b", "=", "1", "%", "^", "@", ":", "+", ",", "cd d", "bash -c 'ls; npm test'", "echo ", "true", "!",
     "time ", "{", "sudo ", " # c", "*", "~", "in ", "-", "$x", "\\", "A=b ", "\n", "# c\n", "cat f", "\n\n",
     " > f.txt", " >> out/a ", ">g", " <<'E'", " <<E", "\nE\n", "\nE", " E", "E2\n",
-    "python - <<'E'\nx (\nE\n", "cat > h <<E\nx\nE\n", "x = '1'\n", "bash <<'E'\n", " > 5", " > /dev/tty", "kill %1", "exec ", '"a\nb"',
+    "python - <<'E'\nx (\nE\n", "cat > h <<E\nx\nE\n", "x = '1'\n", "bash <<'E'\n",
+    " > 5", " > /dev/tty", "kill %1", "exec ", '"a\nb"',
 )  # fmt: skip
 
 
@@ -61,7 +62,7 @@ def test_a_plain_line_is_split_and_others_are_left_to_the_grammar(
     """Only what is surely plain."""
     found = plain_lines.split(line)
 
-    assert (found and [one.commands for one in found]) == expected
+    assert (None if found is None else [one.commands for one in found]) == expected
 
 
 def test_a_file_that_is_written_belongs_to_the_whole_statement() -> None:
