@@ -79,8 +79,6 @@ def _tapped_later(tx: Tx, desk: Desk, tap: Tap, item: Proposal) -> Reply | None:
 def _decide(
     tx: Tx, desk: Desk, item: Proposal, version: int, word: str, user: str, language: str, now: float
 ) -> Reply:
-    if word == "approve":
-        choices.require_choice(tx, item.id)
     decide = proposals.approve if word == "approve" else proposals.reject
     decision = decide(tx, item.id, version, user, now)
     cards.refresh(tx, desk, decision.proposal, now)

@@ -179,16 +179,11 @@ def approve(id: str, version: int | None, lesson: str | None, is_both: bool, is_
     elif is_both:
         _decide(choices.keep_both, id, version, is_json)
     else:
-        _decide(_approve, id, version, is_json)
+        _decide(service.approve, id, version, is_json)
 
 
 def _replace(lesson: str, tx: Tx, id: str, version: int, *by: *Deciding) -> Decision:
     return choices.replace_lesson(tx, id, version, lesson, *by)
-
-
-def _approve(tx: Tx, id: str, version: int, *by: *Deciding) -> Decision:
-    choices.require_choice(tx, id)
-    return service.approve(tx, id, version, *by)
 
 
 @proposals.command(help=tell("help.proposals_reject"))

@@ -8,7 +8,7 @@ from core.model.ids import LessonId
 from core.model.lesson import Domain, Lesson, Revision, Scope
 from core.model.run import Activity
 from core.rules import approval
-from core.services import counting
+from core.services import counting, opposition
 from core.tables import CoreTx
 
 _UNDO = "undo "
@@ -70,6 +70,7 @@ def create(tx: CoreTx, draft: Draft, by: By, why: str = "") -> Lesson:
     )
     record(tx, lesson, by, why)
     log(tx, by, "add", lesson.id, why)
+    _carry_on(tx, lesson, by)
     return lesson
 
 
@@ -106,10 +107,12 @@ def record(tx: CoreTx, lesson: Lesson, by: By, why: str) -> None:
 
 
 def _carry_on(tx: CoreTx, lesson: Lesson, by: By) -> None:
-    """Make a new version of every pending proposal that names the lesson (approval rule 4)."""
+    """Make a new version of every pending proposal that shows the lesson (approval rule 4)."""
     for proposal in tx.proposals.all(pending_only=True):
-        if approval.names(proposal, lesson.id):
-            tx.proposals.put(approval.follow(proposal, lesson))
+        after = approval.follow(proposal, lesson) if approval.names(proposal, lesson.id) else proposal
+        after = opposition.followed(after, lesson)
+        if after is not proposal:
+            tx.proposals.put(after)
             log(tx, by, "refresh", proposal.id, lesson.id)
 
 

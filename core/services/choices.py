@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 from core.errors import Refused, Stale
-from core.model.ids import LessonId
 from core.model.lesson import Lesson
-from core.model.proposal import Proposal, State, Verdict
+from core.model.proposal import Proposal, Verdict
 from core.rules import approval
-from core.services import proposals
+from core.services import opposition, proposals
 from core.services.changes import By, log, need
 from core.services.proposals import Decision
 from core.tables import CoreTx
@@ -16,17 +15,8 @@ CONTRADICTS = "contradicts"
 
 
 def conflicts(tx: CoreTx, proposal: Proposal) -> list[Lesson]:
-    """Give the lessons a proposal may contradict that are still active; while there are any, one chooses."""
-    found = [tx.lessons.get(LessonId(each)) for each in proposal.conflicts]
-    return [each for each in found if each is not None and each.active]
-
-
-def require_choice(tx: CoreTx, id: str) -> None:
-    """Refuse a bare yes to what may contradict a lesson. Raises NotFound, Refused."""
-    proposal = proposals.need_proposal(tx, id)
-    found = conflicts(tx, proposal)
-    if proposal.state is State.PENDING and found:
-        raise Refused("proposal.choose", id=id, lesson=found[0].id, rule=found[0].rule)
+    """Give the active lessons a proposal may contradict: `proposals.approve` wants a choice about each."""
+    return opposition.standing(tx, proposal)
 
 
 def replace_lesson(
@@ -45,11 +35,12 @@ def replace_lesson(
     """
     proposal = proposals.need_proposal(tx, id)
     approval.require(proposal, version)
-    if LessonId(lesson) not in [each.id for each in conflicts(tx, proposal)]:
+    about = proposal.conflicts
+    if lesson not in [each.id for each in conflicts(tx, proposal)]:
         raise Refused("proposal.no_conflict", id=id, lesson=lesson)
     if proposal.lesson != lesson and lesson not in proposal.absorbs:
         proposal = _onto(tx, proposal, need(tx, lesson), By(who, now, surface, batch))
-    return proposals.approve(tx, id, proposal.version, who, now, surface, batch)
+    return proposals.approve(tx, id, proposal.version, who, now, surface, batch, chosen=about)
 
 
 def _onto(tx: CoreTx, proposal: Proposal, lesson: Lesson, by: By) -> Proposal:
@@ -78,8 +69,10 @@ def keep_both(
     """
     proposal = proposals.need_proposal(tx, id)
     approval.require(proposal, version)
+    about = proposal.conflicts
     if proposal.absorbs:
         return proposals.reject(tx, id, version, who, now, surface, batch)
     if proposal.verdict is Verdict.MERGE and proposal.lesson in proposal.conflicts:
         proposal = proposals.keep_separate(tx, id, version, who, now, surface, batch)
-    return proposals.approve(tx, id, proposal.version, who, now, surface, batch)
+        about = (*about, *proposal.conflicts)
+    return proposals.approve(tx, id, proposal.version, who, now, surface, batch, chosen=about)

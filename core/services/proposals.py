@@ -1,5 +1,6 @@
 """The human gate: proposals come in, people decide, and nothing is a lesson before (product.md 1.4)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,9 +11,9 @@ from core.model.lesson import Domain, Lesson, Scope
 from core.model.proposal import Finding, Proposal, State, Verdict
 from core.rules import approval
 from core.rules.approval import Step
+from core.services import opposition
 from core.services.application import put_in_force, take_out
 from core.services.changes import By, log, need
-from core.services.similarity import conflicts, may_contradict
 from core.services.wording import examined, reason
 from core.tables import CoreTx
 
@@ -62,20 +63,10 @@ def propose(
     proposal = _drafted(finding, basis, now)
     if finding.verdict is not Verdict.NEW:
         proposal = _on_lesson(tx, proposal, finding, basis)
-    proposal = _compared(tx, replace(proposal, id=tx.proposals.next_id()))
+    proposal = opposition.compared(tx, replace(proposal, id=tx.proposals.next_id()))
     tx.proposals.put(proposal)
     log(tx, By(who, now, surface), "propose", proposal.id, finding.verdict)
     return proposal
-
-
-def _compared(tx: CoreTx, proposal: Proposal) -> Proposal:
-    """Note which lessons it may contradict, as it is worded and placed now (learning.md 3.2)."""
-    if proposal.verdict is Verdict.HARMFUL:
-        return replace(proposal, conflicts=())
-    ours = [need(tx, each) for each in (proposal.lesson, *proposal.absorbs) if each]
-    opposed = [each.id for each in ours if may_contradict(proposal.rule, each.rule)]
-    beside = conflicts(tx, proposal.rule, proposal.project)
-    return replace(proposal, conflicts=tuple(dict.fromkeys((*opposed, *beside))))
 
 
 def _drafted(finding: Finding, basis: Basis, now: float) -> Proposal:
@@ -140,7 +131,7 @@ def _open(tx: CoreTx, id: str, version: int) -> Proposal:
 def _swap(tx: CoreTx, proposal: Proposal, version: int, by: By, verb: str) -> Proposal:
     """Put the next state in place of the version that was decided on, and log it. Raises Stale."""
     if proposal.state is State.PENDING:
-        proposal = _compared(tx, proposal)
+        proposal = opposition.compared(tx, proposal)
     if not tx.proposals.swap(proposal, version):
         raise Stale("proposal.changed", proposal=need_proposal(tx, proposal.id))
     log(tx, by, verb, proposal.id, f"v{version}")
@@ -155,12 +146,16 @@ def approve(
     now: float,
     surface: str = "telegram",
     batch: str = "",
+    *,
+    chosen: Collection[str] = (),
 ) -> Decision:
     """Make the proposal what agents are told: word for word what that version showed.
 
-    A harmful lesson is disabled by it. Raises NotFound, Stale with the current proposal.
+    A harmful lesson is disabled by it. `chosen` are the lessons it may contradict that the person chose about
+    (`core.services.choices`). Raises NotFound, Stale with the current proposal, Refused (no choice made).
     """
     by, proposal = By(who, now, surface, batch), _open(tx, id, version)
+    opposition.require_choice(tx, proposal, chosen)
     done = approval.decided(proposal, Step.APPROVE, who, now)
     # The swap comes first: once decided, the lesson's own change no longer makes a new version of it.
     _swap(tx, done, version, by, "approve")
@@ -301,7 +296,7 @@ def undo(tx: CoreTx, id: str, who: str, now: float, surface: str = "telegram", b
     waiting = approval.undone(proposal, now)
     if proposal.state is State.APPROVED:
         take_out(tx, proposal, by)
-    waiting = _grounded_again(tx, waiting)
+    waiting = opposition.compared(tx, _grounded_again(tx, waiting))
     tx.proposals.put(waiting)
     log(tx, by, "undo", proposal.id)
     lesson = tx.lessons.get(proposal.result) if proposal.result else None

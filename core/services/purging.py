@@ -11,6 +11,7 @@ from core.model.ids import FeedbackId
 from core.model.lesson import Lesson
 from core.model.proposal import Proposal, State
 from core.rules import approval
+from core.services import opposition
 from core.services.changes import By, log, need
 from core.services.proposals import need_proposal
 from core.tables import CoreTx
@@ -25,6 +26,7 @@ def lesson(tx: CoreTx, id: str, by: By) -> Lesson:
     for each in tx.proposals.all():
         if approval.names(each, gone.id) or each.result == gone.id:
             _blank(tx, each, by)
+    opposition.forget(tx, gone.id)
     log(tx, by, VERB, gone.id)
     return gone
 

@@ -14,7 +14,7 @@ from core.rules import approval, exchange
 from core.rules.exchange import FEEDBACK_FILE, Entry, file_of, lesson_fields
 from core.rules.redact import redact
 from core.rules.safety import Flag, examine
-from core.services import proposals
+from core.services import opposition, proposals
 from core.services.changes import By, log, record
 from core.services.proposals import Basis
 from core.tables import CoreTx
@@ -113,6 +113,8 @@ def import_(tx: CoreTx, parcel: Parcel, by: By) -> Report:
         number = tx.lessons.next_id()
         report.renumbered.append((entry.file, entry.lesson.id, number))
         report.added.append(_add(tx, replace(entry.lesson, id=number), by))
+    if report.added:
+        opposition.compare_all(tx)
     report.proposed += [made.id for entry in parcel.flagged for made in _proposed(tx, entry, by)]
     return report
 

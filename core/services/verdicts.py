@@ -77,16 +77,28 @@ def _unapplied(tx: CoreTx, analysis: Analysis, vote: Feedback) -> Conclusion:
 
 
 def _is_outdated(tx: CoreTx, seen: Evidence, case: _Case, finding: Finding) -> bool:
-    """Say whether the words or the lesson that the verdict names are others by now."""
+    """Say whether the words, the draft or a lesson that the verdict is about are others by now.
+
+    New words alone do not hold a verdict up for ever; a draft that a person changed is never overwritten.
+    """
     known = case.known
-    said = (known.words, known.reasons, known.remark, known.draft)
-    if said != (seen.words, seen.reasons, seen.remark, seen.draft) and case.analysis.tries < MAX_TRIES:
+    if known.draft != seen.draft:
+        return True
+    said = (known.words, known.reasons, known.remark)
+    if said != (seen.words, seen.reasons, seen.remark) and case.analysis.tries < MAX_TRIES:
         return True
     read = {each.id: each.revision for each in (*seen.in_scope, *seen.told)}
     if seen.sharpen is not None:
         read[seen.sharpen.id] = seen.sharpen.revision
-    about = (finding.lesson, case.analysis.sharpen)
-    return any(each in read and need(tx, each).revision != read[each] for each in about if each)
+    draft = tx.proposals.get(case.analysis.proposal) if case.analysis.proposal else None
+    about = (finding.lesson, case.analysis.sharpen, draft.lesson if draft else None)
+    return any(_revision(tx, each) != read[each] for each in about if each and each in read)
+
+
+def _revision(tx: CoreTx, id: LessonId) -> int | None:
+    """Give how often a lesson changed by now; None for one that a person erased meanwhile."""
+    lesson = tx.lessons.get(id)
+    return lesson.revision if lesson is not None else None
 
 
 def _apply(tx: CoreTx, case: _Case, finding: Finding) -> Conclusion:
@@ -95,7 +107,7 @@ def _apply(tx: CoreTx, case: _Case, finding: Finding) -> Conclusion:
     if existing is not None:
         return _reworded(tx, case, existing, finding)
     if case.analysis.sharpen is not None:
-        return _sharpened(tx, case, need(tx, case.analysis.sharpen), finding)
+        return _sharpened(tx, case, tx.lessons.get(case.analysis.sharpen), finding)
     settled, why = _settled(tx, case, finding)
     match settled.verdict:
         case Verdict.NONE:
@@ -143,10 +155,11 @@ def _reworded(tx: CoreTx, case: _Case, existing: Proposal, finding: Finding) -> 
     return Conclusion(ended, case.vote, made.verdict, made, lesson, note=finding.cause)
 
 
-def _sharpened(tx: CoreTx, case: _Case, lesson: Lesson, finding: Finding) -> Conclusion:
-    """Propose a sharper wording of a lesson that was broken."""
-    is_same = approval.folded(finding.rule) == approval.folded(lesson.rule)
-    if finding.verdict is Verdict.NONE or not finding.rule.strip() or is_same or not lesson.active:
+def _sharpened(tx: CoreTx, case: _Case, lesson: Lesson | None, finding: Finding) -> Conclusion:
+    """Propose a sharper wording of a lesson that was broken, if it is still in force."""
+    if lesson is None or not lesson.active or finding.verdict is Verdict.NONE or not finding.rule.strip():
+        return _nothing(tx, case, finding.cause or finding.rationale, "none.not_sharper")
+    if approval.folded(finding.rule) == approval.folded(lesson.rule):
         return _nothing(tx, case, finding.cause or finding.rationale, "none.not_sharper")
     return _proposed(tx, case, replace(finding, verdict=Verdict.MERGE, lesson=lesson.id))
 

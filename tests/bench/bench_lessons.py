@@ -65,7 +65,7 @@ def fill(tx: Tx, size: int) -> None:
 
 def fill_with_differing(tx: Tx, size: int) -> None:
     """Store so many lessons, real rules first, then their words put together anew."""
-    base, chance = texts(), random.Random(4)  # noqa: S311
+    base, chance = texts(), random.Random(4)
     words = sorted({word for each in base for word in each.split()})
     for number in range(1, size + 1):
         made = " ".join(chance.choice(words) for _ in range(14))[:MAX_RULE_CHARS]

@@ -13,9 +13,9 @@ from bot.__main__ import COMMANDS, FILTERS
 from core.cli import border
 from core.cli.group import root
 from core.model.proposal import Verdict
-from core.services import choices
+from core.services import proposals
 from tests.bench.bench_similar import DATA, Pair, pairs, rules
-from tests.factories import World, a_finding, a_lesson, a_proposal
+from tests.factories import ANN, NOW, World, a_finding, a_lesson, a_proposal
 from tests.integration.shell import sit_down
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="shared folder absent")
@@ -92,4 +92,4 @@ def test_no_contradiction_is_ever_proposed_as_a_plain_merge() -> None:
         lesson = a_lesson(world.tx, pair.a)
         merge = a_proposal(world.tx, a_finding(pair.b, Verdict.MERGE, lesson))
         assert merge.conflicts == (lesson.id,)
-        assert world.refused(partial(choices.require_choice, id=merge.id)) is not None
+        assert world.refused(partial(proposals.approve, id=merge.id, version=1, who=ANN, now=NOW)) is not None

@@ -104,12 +104,8 @@ def test_no_text_breaks_the_index_or_the_question(text: str) -> None:
     assert bool(found) == bool(asked)
 
 
-some_rules = st.lists(
-    st.lists(st.sampled_from("file test commit branch error name build review".split()), max_size=8).map(
-        " ".join
-    ),
-    max_size=30,
-)
+WORDS = ["file", "test", "commit", "branch", "error", "name", "build", "review"]
+some_rules = st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=30)
 
 
 @given(some_rules, st.sampled_from([0.3, 0.5, 0.6, 1.0]))

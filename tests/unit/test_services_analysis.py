@@ -8,7 +8,8 @@ from core.errors import Invalid, Refused, Stale
 from core.model.ids import LessonId
 from core.model.lesson import Scope
 from core.model.proposal import AnalysisState, Finding, Origin, State, Verdict
-from core.services import analysis, feedback, lessons, proposals
+from core.services import analysis, feedback, lessons, proposals, purging
+from core.services.changes import By
 from tests.factories import (
     ANN,
     BOB,
@@ -258,6 +259,76 @@ def test_a_verdict_without_words_that_came_meanwhile_is_made_again(world: World)
     world.act(lambda tx: feedback.remark(tx, ANN, "s-1", "use pnpm here", world.now))
     done = world.act(lambda tx: analysis.conclude(tx, claimed.id, a_finding(), world.now, seen))
     assert (done.is_stale, done.analysis.state) == (True, AnalysisState.READY)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.MERGE, Verdict.VIOLATED, Verdict.HARMFUL])
+@pytest.mark.parametrize("is_erased", [True, False])
+def test_a_verdict_about_a_lesson_that_is_gone_is_made_again(
+    world: World, verdict: Verdict, is_erased: bool
+) -> None:
+    """Disabled or erased while the analyst read: nothing is counted, nothing proposed on its old words."""
+    bad(world)
+    claimed = analysis.claim(world.tx, world.now)
+    assert claimed is not None
+    seen, about = analysis.evidence(world.tx, claimed), replace(told(world), verdict=verdict)
+    if is_erased:
+        world.act(lambda tx: purging.lesson(tx, "l-001", By(ANN, world.now)))
+    else:
+        world.act(lambda tx: lessons.disable(tx, "l-001", ANN, world.now))
+
+    done = world.act(lambda tx: analysis.conclude(tx, claimed.id, about, world.now, seen))
+
+    assert (done.is_stale, done.analysis.state) == (True, AnalysisState.READY)
+    assert world.tx.proposals.all() == []
+    assert [each.violations for each in world.tx.lessons.all()] == ([] if is_erased else [0])
+
+
+@pytest.mark.parametrize("tries", [1, 3])
+def test_a_late_rewording_never_overwrites_what_a_person_wrote(world: World, tries: int) -> None:
+    """Edited on the card while the analyst worded it: also at the last try."""
+    bad(world)
+    made = analysed(world, a_finding()).proposal
+    assert made is not None
+    world.act(lambda tx: analysis.reword(tx, made.id, "shorter", world.now))
+    claimed = analysis.claim(world.tx, world.now)
+    assert claimed is not None
+    world.tx.proposals.put_analysis(replace(claimed, tries=tries))
+    seen = analysis.evidence(world.tx, claimed)
+    world.act(lambda tx: proposals.edit(tx, made.id, made.version, "In my own words", ANN, world.now))
+
+    done = world.act(lambda tx: analysis.conclude(tx, claimed.id, a_finding("Late"), world.now, seen))
+
+    assert done.is_stale
+    assert [each.rule for each in world.tx.proposals.all()] == ["In my own words"]
+
+
+def test_a_rewording_of_a_merge_is_made_again_when_its_lesson_changed(world: World) -> None:
+    """The remark was answered on the old wording of the lesson."""
+    bad(world)
+    made = analysed(world, told(world)).proposal
+    assert made is not None
+    world.act(lambda tx: analysis.reword(tx, made.id, "shorter", world.now))
+    claimed = analysis.claim(world.tx, world.now)
+    assert claimed is not None
+    seen = analysis.evidence(world.tx, claimed)
+    world.act(lambda tx: lessons.edit(tx, "l-001", "Run the tests twice", ANN, world.now))
+
+    done = world.act(lambda tx: analysis.conclude(tx, claimed.id, a_finding("Late"), world.now, seen))
+
+    assert (done.is_stale, done.analysis.state) == (True, AnalysisState.READY)
+
+
+def test_a_lesson_that_is_erased_is_not_sharpened(world: World) -> None:
+    """It ends with one line, not with a failure that Retry repeats."""
+    vote = bad(world).feedback
+    analysed(world, replace(told(world), verdict=Verdict.VIOLATED))
+    world.act(lambda tx: analysis.sharpen(tx, "l-001", vote.id, world.now))
+    world.act(lambda tx: purging.lesson(tx, "l-001", By(ANN, world.now)))
+
+    done = analysed(world, a_finding("Run every test twice"))
+
+    assert (done.verdict, done.why) == (Verdict.NONE, "none.not_sharper")
+    assert world.tx.proposals.all() == []
 
 
 def test_a_lesson_that_changes_at_every_try_ends_in_the_card_with_retry(world: World) -> None:

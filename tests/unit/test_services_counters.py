@@ -1,5 +1,7 @@
 """What votes count for lessons is exact after any sequence of votes, analyses, decisions and undos."""
 
+from functools import partial
+
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -131,7 +133,8 @@ class Counters(RuleBasedStateMachine):
         if not pending:
             return
         chosen = pending[pick % len(pending)]
-        act = proposals.approve if is_yes else proposals.reject
+        # Numbers that differ may contradict: whoever approves here has chosen.
+        act = partial(proposals.approve, chosen=chosen.conflicts) if is_yes else proposals.reject
         decision = self.world.act(lambda tx: act(tx, chosen.id, chosen.version, ANN, self.world.now))
         if is_yes and chosen.absorbs and decision.lesson is not None:
             self.merges[chosen.id] = dict.fromkeys(chosen.absorbs, str(decision.lesson.id))
