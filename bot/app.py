@@ -30,6 +30,7 @@ from bot.announcer import Announcer
 from bot.api import Api
 from bot.auth import Guard
 from bot.checkup import Checkups
+from bot.claim import Works
 from bot.deck import Deck
 from bot.dispatch import Command, Dispatcher, Routes
 from bot.doctor.case import Case
@@ -47,7 +48,6 @@ from bot.handlers import (
     stats,
     votes,
 )
-from bot.host import Works
 from bot.inbox import Poller
 from bot.jobs import Jobs
 from bot.lanes import Lanes

@@ -6,88 +6,29 @@ the agent reads, events become progress, and the end is one transaction too: run
 
 import asyncio
 import contextlib
-import json
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
 
-from bot import chats, delivery
-from bot.callbacks import Kind, encode
-from bot.draft import Draft
+from bot import delivery
+from bot.claim import Claim, Works, claim
 from bot.locales import say
-from bot.outbox import BUTTON_LIFETIME_S, Key, Message, content, edit, post
 from bot.patience import insist
-from bot.relay import Progress
-from bot.sender import Live, Sender
-from bot.settings import BotSettings
 from bot.turn import Answer, Forget, Release, ShowOutput, Signal, Steer, Stop
+from bot.watch import Watch
 from core.errors import AgentError, AutoImproveError
-from core.events import Asked, Ended, Event, Outcome
-from core.model.agent import Assignment
+from core.events import Ended, Event, Outcome
 from core.model.ids import SessionId
-from core.model.mail import Button
-from core.model.run import Prompt, Run, Session
-from core.ports import AgentRunner, AgentSession, AgentSpec, Clock, Ids, Probe, Store
-from core.rules.context import Block
+from core.ports import AgentSession
 from core.rules.redact import Redactor
 from core.services import context, runs, skill_writing
-from core.services.traces import RunRecorder, TraceSink
 from core.tables import Tx
 from core.texts import say_error
 
 log = structlog.get_logger()
 
 _TICK_S = 1.0
-_ELAPSED_EVERY_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Works:
-    """What every host works with."""
-
-    store: Store
-    agents: AgentRunner
-    sender: Sender
-    clock: Clock
-    ids: Ids
-    probe: Probe
-    settings: BotSettings
-    spec_of: Callable[[Session, bool], AgentSpec]
-    steady: Callable[[], float]
-    sink: TraceSink
-    prepare: Callable[[SessionId], Awaitable[None]]
-    own_secrets: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    """A run that was just begun, and all it needs."""
-
-    session: Session
-    prompt: Prompt
-    run: Run
-    block: Block
-    domain_files: dict[str, str]
-    skills: list[Assignment]
-    stop_token: str
-    is_trusted: bool
-
-
-@dataclass(slots=True)
-class _Watch:
-    """What the host remembers while a run goes on."""
-
-    claim: _Claim
-    progress: Progress
-    recorder: RunRecorder
-    is_silence_told: bool = False
-    is_stopped: bool = False
-    shown_at: float = -_ELAPSED_EVERY_S
-    is_changed: bool = True
-    dialogs: dict[str, float | None] = field(default_factory=dict)
 
 
 class Host:
@@ -99,7 +40,7 @@ class Host:
         self._reader: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._wake = asyncio.Event()
-        self._watch: _Watch | None = None
+        self._watch: Watch | None = None
         self._is_replaced = self._are_skills_new = False
 
     def wake(self) -> None:
@@ -112,9 +53,9 @@ class Host:
             await self._works.prepare(self.session)
             while not self._is_replaced:
                 self._wake.clear()
-                claim = await insist(self._works.store, self._claim)
-                if claim is not None:
-                    await self._run(claim)
+                begun = await insist(self._works.store, lambda tx: claim(tx, self._works, self.session))
+                if begun is not None:
+                    await self._run(begun)
                 elif not await self._wait():
                     return
         finally:
@@ -135,68 +76,51 @@ class Host:
 
     # -- one run -----------------------------------------------------------------------------------------
 
-    def _claim(self, tx: Tx) -> _Claim | None:
-        now = self._works.clock.now()
-        prompt = runs.next_prompt(tx, self.session, now)
-        session = tx.runs.session(self.session)
-        if prompt is None or session is None or session.is_paused:
-            return None
-        block = chats.block_for(tx, self._works.settings, session)
-        run = runs.start(tx, self._works.ids, prompt, block, now)
-        token = self._works.ids.token()
-        payload = json.dumps({"session": session.id, "run": run.id})
-        expires = now + BUTTON_LIFETIME_S
-        tx.buttons.put(Button(token, Kind.RUN, session.lane, payload, now, expires, ref=f"run:{run.id}"))
-        keyboard = self._stop_keyboard(token, session.language)
-        message = Message(say("progress.begun", session.language), (), keyboard)
-        post(tx, session.lane, message, now=now, ref=f"progress:{run.id}", tokens=(token,))
-        is_trusted = chats.is_trusted(tx, self._works.settings, session.folder)
-        files = context.domain_files(tx, context.language(tx))
-        skills = chats.skills_for(tx, session)
-        return _Claim(session, prompt, run, block, files, skills, token, is_trusted)
-
-    async def _run(self, claim: _Claim) -> None:
-        works, lane = self._works, claim.session.lane
+    async def _run(self, claim: Claim) -> None:
+        works = self._works
         works.probe("run.begun")
-        works.sender.wake(lane)
-        works.sender.show(lane, "typing", Live("sendChatAction", chats.typing(lane)))
-        progress = Progress(works.steady(), claim.session.language, works.own_secrets)
-        self._watch = _Watch(claim, progress, RunRecorder(claim.run, claim.session.folder))
-        ended = self._masked(await self._drive(claim))
+        watch = self._watch = Watch(works, claim)
+        watch.begin()
+        ended = self._masked(await self._drive(watch))
         works.probe("run.ended")
-        watch, self._watch = self._watch, None
-        for live in ("progress", "typing"):
-            works.sender.hide(lane, live)
-        await self._store_end(claim, ended, watch)
+        self._watch = None
+        watch.end()
+        await self._store_end(watch, ended)
         works.probe("run.finished")
-        works.sender.wake(lane)
+        works.sender.wake(claim.lane)
 
-    async def _store_end(self, claim: _Claim, ended: Ended, watch: _Watch) -> None:
+    async def _store_end(self, watch: Watch, ended: Ended) -> None:
         """Store the end of a run; one that cannot be shown ends all the same, as a failure that says so."""
         store = self._works.store
         try:
-            await insist(store, lambda tx: self._finish(tx, claim, ended, watch))
+            await insist(store, lambda tx: self._finish(tx, watch, ended))
         except Exception:  # a run that never ends would block its session for good
-            log.exception("answer could not be shown", run=claim.run.id)
-            plain = Ended(Outcome.FAILED, error=say("run.failed_plain", claim.session.language))
-            await insist(store, lambda tx: self._finish(tx, claim, plain, watch))
+            log.exception("answer could not be shown", run=watch.claim.run.id)
+            plain = Ended(Outcome.FAILED, error=say("run.failed_plain", watch.claim.language))
+            await insist(store, lambda tx: self._finish(tx, watch, plain))
 
-    async def _drive(self, claim: _Claim) -> Ended:
+    def _finish(self, tx: Tx, watch: Watch, ended: Ended) -> None:
+        now, claim = self._works.clock.now(), watch.claim
+        run = runs.finish(tx, claim.run.id, ended, tuple(watch.progress.calls), now)
+        watch.close_dialogs(tx)
+        delivery.show_end(tx, self._works.ids, run, claim.prompt, ended, now)
+
+    async def _drive(self, watch: Watch) -> Ended:
         """Bring the prompt to the agent and follow it to its end; every failure becomes an end."""
-        language = claim.session.language
+        claim = watch.claim
         try:
             await asyncio.to_thread(self._write_context, claim)
             agent = await self._open(claim)
-            if self._watch is not None and self._watch.is_stopped:
+            if watch.stopped.is_set():
                 return Ended(Outcome.STOPPED)
             await agent.prompt(claim.prompt.text)
             self._works.probe("run.prompted")
-            if self._watch is not None and self._watch.is_stopped:
+            if watch.stopped.is_set():
                 await agent.abort()
-            return await self._follow(agent)
+            return await self._follow(agent, watch)
         except AutoImproveError as error:
             await self._close()
-            return Ended(Outcome.FAILED, error=say_error(error, language))
+            return Ended(Outcome.FAILED, error=say_error(error, claim.language))
         except OSError as error:
             await self._close()
             return Ended(Outcome.FAILED, error=str(error))
@@ -207,7 +131,7 @@ class Host:
         error = ended.error and own_only(ended.error)
         return replace(ended, answer=own_only(ended.answer), error=error)
 
-    def _write_context(self, claim: _Claim) -> None:
+    def _write_context(self, claim: Claim) -> None:
         """Write what the agent reads at this prompt: exactly what the run was recorded to be told."""
         folder = self._works.settings.context_folder
         context.write_file(self.context_file, claim.block.text)
@@ -225,7 +149,7 @@ class Host:
         """Give the file of this session's block."""
         return self._works.settings.context_folder / f"session-{self.session}.md"
 
-    async def _open(self, claim: _Claim) -> AgentSession:
+    async def _open(self, claim: Claim) -> AgentSession:
         if self._agent is not None and self._agent.is_alive and await self._is_current(self._agent):
             return self._agent
         await self._close()
@@ -256,96 +180,22 @@ class Host:
             log.exception("agent reader failed", session=self.session)
         events.put_nowait(None)
 
-    async def _follow(self, agent: AgentSession) -> Ended:
-        deadline = self._works.steady() + self._works.settings.run_deadline_s
-        is_late = False
+    async def _follow(self, agent: AgentSession, watch: Watch) -> Ended:
+        works, language = self._works, watch.claim.language
+        deadline, is_late = works.steady() + works.settings.run_deadline_s, False
         while True:
             event: Event | None = None
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_TICK_S):
                     event = await self._events.get()
                     if event is None:
-                        return Ended(Outcome.FAILED, error=say("run.died", self._language))
+                        return Ended(Outcome.FAILED, error=say("run.died", language))
             if isinstance(event, Ended):
-                return replace(event, error=say("run.too_long", self._language)) if is_late else event
-            await self._show(event)
-            if not is_late and self._works.steady() > deadline:
+                return replace(event, error=say("run.too_long", language)) if is_late else event
+            await watch.take(event)
+            if not is_late and works.steady() > deadline:
                 is_late = True
                 await agent.abort()
-
-    @property
-    def _language(self) -> str:
-        return self._watch.claim.session.language if self._watch else "en"
-
-    # -- what the chat sees meanwhile --------------------------------------------------------------------
-
-    async def _show(self, event: Event | None) -> None:
-        watch, now = self._watch, self._works.steady()
-        assert watch is not None, "a run is being followed"
-        if event is not None:
-            watch.progress.take(event, now)
-            watch.is_changed = True
-            if (finished := watch.recorder.take(event, self._now())) is not None:
-                await self._works.sink.record((finished,))  # never raises, never disturbs
-        if isinstance(event, Asked):
-            await self._ask(watch, event)
-        await self._expire_dialogs(watch, now)
-        if watch.is_changed or now - watch.shown_at >= _ELAPSED_EVERY_S:
-            watch.is_changed, watch.shown_at = False, now
-            self._show_progress(watch, now)
-        if now - watch.progress.last_event < self._works.settings.silence_s:
-            watch.is_silence_told = False
-        elif not watch.is_silence_told and not watch.dialogs:
-            watch.is_silence_told = True
-            await self._tell_silence(watch)
-
-    async def _tell_silence(self, watch: _Watch) -> None:
-        minutes = max(1, round(self._works.settings.silence_s / 60))
-        run, ids = watch.claim.run, self._works.ids
-        await self._tell(lambda tx: delivery.tell_silence(tx, ids, run, self._now(), minutes))
-
-    def _show_progress(self, watch: _Watch, now: float) -> None:
-        claim = watch.claim
-        lane, language = claim.session.lane, claim.session.language
-        message = watch.progress.view(now, self._stop_keyboard(claim.stop_token, language))
-        params = {"chat_id": chats.typing(lane)["chat_id"], **content(message)}
-        live = Live("editMessageText", params, target=f"progress:{claim.run.id}")
-        self._works.sender.show(lane, "progress", live)
-        self._works.sender.show(lane, "typing", Live("sendChatAction", chats.typing(lane)))
-
-    @staticmethod
-    def _stop_keyboard(token: str, language: str) -> tuple[tuple[Key, ...], ...]:
-        return ((Key(say("button.stop", language), encode(Kind.RUN, token, "stop")),),)
-
-    async def _ask(self, watch: _Watch, asked: Asked) -> None:
-        expires = None if asked.timeout_s is None else self._works.steady() + asked.timeout_s
-        watch.dialogs[asked.request] = expires
-        await self._tell(lambda tx: delivery.ask(tx, self._works.ids, watch.claim.run, asked, self._now()))
-
-    async def _expire_dialogs(self, watch: _Watch, now: float) -> None:
-        for request, expires in list(watch.dialogs.items()):
-            if expires is not None and now >= expires:
-                del watch.dialogs[request]
-                await self._tell(partial(self._expire, watch.claim.session.lane, request))
-
-    def _expire(self, lane: str, request: str, tx: Tx) -> None:
-        message = Message(say("dialog.expired", self._language))
-        edit(tx, lane, f"dialog:{request}", message, now=self._now())
-
-    async def _tell(self, effect: Callable[[Tx], None]) -> None:
-        await insist(self._works.store, effect)
-        if self._watch is not None:
-            self._works.sender.wake(self._watch.claim.session.lane)
-
-    def _now(self) -> float:
-        return self._works.clock.now()
-
-    def _finish(self, tx: Tx, claim: _Claim, ended: Ended, watch: _Watch) -> None:
-        now = self._now()
-        run = runs.finish(tx, claim.run.id, ended, tuple(watch.progress.calls), now)
-        for request in watch.dialogs:
-            self._expire(run.lane, request, tx)
-        delivery.show_end(tx, self._works.ids, run, claim.prompt, ended, now)
 
     # -- signals -----------------------------------------------------------------------------------------
 
@@ -360,26 +210,22 @@ class Host:
                         await agent.abort()
                     self._wake.set()
                 case Stop() if watch is not None:
-                    watch.is_stopped = True  # the process may not be there yet
+                    watch.stopped.set()
                     if agent is not None:
                         await agent.abort()
                 case ShowOutput() if watch is not None:
-                    await self._show_output(watch)
+                    await watch.show_output()
                 case Steer(_, text) if agent is not None and watch is not None:
                     await agent.steer(text)
                 case Answer(_, request, value) if agent is not None and watch is not None:
-                    watch.dialogs.pop(request, None)
+                    watch.answered(request)
                     await agent.answer(request, value)
                 case Release() if watch is not None:
-                    watch.progress.last_event = self._works.steady()
+                    watch.release()
                 case _:
                     pass
         except AgentError as error:
             log.warning("signal refused", signal=type(signal).__name__, error=str(error))
-
-    async def _show_output(self, watch: _Watch) -> None:
-        message = Draft().pre(watch.progress.last_output()).message()
-        await self._tell(lambda tx: post(tx, watch.claim.session.lane, message, now=self._now()))
 
     async def _close(self) -> None:
         agent, self._agent = self._agent, None

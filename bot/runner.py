@@ -5,7 +5,8 @@ import asyncio
 import structlog
 
 from bot import delivery
-from bot.host import Host, Works
+from bot.claim import Works
+from bot.host import Host
 from bot.patience import insist
 from bot.turn import Signal
 from core.agents.reaping import reap_strays
