@@ -280,6 +280,7 @@ COMMANDS = (
     Command("lesson_add", "lessons", add),
     Command("lesson_remove", "lessons", remove),
     Command("context", "lessons", context),
+    Command("evolver_lessons", "hidden", context),  # as pi-evolver calls it (product.md 4)
 )
 TAPS = {Kind.LESSONS: tap_lessons}
 REPLIES = {"rule": reply_rule}

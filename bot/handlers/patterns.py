@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bot import chats, delivery, people
 from bot.callbacks import Kind, encode
@@ -22,7 +23,10 @@ from core.tables import Tx
 from core.texts import say_error
 
 PAGE_SIZE = 8
+MAX_CARDS = 2  # whole skills in a message
+MAX_SKILLS = 20
 _LINE_UNITS = 160
+_BODY_UNITS = 1500
 _TOLD = (State.ACCEPTED, State.RESOLVED, State.REGRESSION)
 
 # -- what is seen ---------------------------------------------------------------------------------------
@@ -112,6 +116,10 @@ def _decide(
                 return pattern_gate.accept(tx, seen, settings, id, project, by, note=note, version=version)
             case "reject":
                 return patterns.reject(tx, seen, id, project, by)
+            case "promote":
+                return pattern_gate.promote(tx, seen, settings, id, project, by)
+            case "demote":
+                return pattern_gate.demote(tx, id, project, by)
             case "everywhere":
                 return patterns.spread(tx, id, project, by, is_global=True)
             case _:
@@ -197,21 +205,43 @@ def show(tx: Tx, desk: Desk, said: Said) -> Reply | None:
 
 
 def evolver(tx: Tx, desk: Desk, said: Said) -> Reply | None:
-    """`/evolver status|show ID|accept ID [note]|reject ID|reopen ID`, as in pi-evolver."""
-    word, _, rest = said.text.partition(" ")
-    id, _, note = rest.strip().partition(" ")
+    """Take pi-evolver's commands as typed there (product.md 4), `reopen` beside them."""
+    word, id, note = _typed_words(said.text)
     match word:
         case "" | "status":
-            return show(tx, desk, said)
+            return show(tx, desk, replace(said, text=""))
+        case "skills":
+            _show_skills(tx, desk, said)
+            return None
         case "show" if id:
             for one in _find(tx, desk, id, _project(tx, desk, said.lane)):
                 _show_card(tx, desk, one, said.lane, said.now)
             return None
-        case "accept" | "reject" | "reopen" if id:
+        case "accept" | "reject" | "reopen" | "promote" | "demote" if id:
             return _typed(tx, desk, said, word, id, note)
         case _:
             post(tx, said.lane, Message(say("pattern.evolver_usage", said.language)), now=said.now)
             return None
+
+
+def _typed_words(text: str) -> tuple[str, str, str]:
+    """Give the subcommand, what it is about, and the rest."""
+    word, id, note = (*text.split(maxsplit=2), "", "", "")[:3]
+    return word.lower(), id, note
+
+
+def _show_skills(tx: Tx, desk: Desk, said: Said) -> None:
+    """List the skills that patterns became; `/skills` shows all, and who has which."""
+    held = [each for each in tx.rulings.of() if each.skill]
+    if not held:
+        post(tx, said.lane, Message(say("pattern.no_skills", said.language)), now=said.now)
+        return
+    draft = Draft().bold(say("pattern.skills", said.language)).line()
+    for each in held[:MAX_SKILLS]:
+        skill = pattern_skills.compiled(tx, each, desk.settings)
+        draft.line(f"– {skill.name} · {clip(skill.description, _LINE_UNITS)}")
+    draft.line().line(say("pattern.skills_hint", said.language))
+    post(tx, said.lane, draft.message(), now=said.now)
 
 
 def _typed(tx: Tx, desk: Desk, said: Said, word: str, id: str, note: str) -> Reply | None:
@@ -221,9 +251,20 @@ def _typed(tx: Tx, desk: Desk, said: Said, word: str, id: str, note: str) -> Rep
     project = _project(tx, desk, said.lane)
     decided, gone = _decide(tx, desk, word, id, project, _by(said.user, said.now), note=note)
     names = ", ".join(key_of(each).id for each in decided)
-    text = f"{say(f'pattern.done_{word}', said.language)} {names}"
-    post(tx, said.lane, Message(text), now=said.now)
+    draft = Draft().line(f"{say(f'pattern.done_{word}', said.language)} {names}")
+    if word in ("accept", "promote"):
+        _tell_skills(tx, desk, draft, decided, said.language)
+    post(tx, said.lane, draft.message(), now=said.now)
     return Reply(gone_skills=gone)
+
+
+def _tell_skills(tx: Tx, desk: Desk, draft: Draft, decided: Sequence[Ruling], language: str) -> None:
+    """Show the skills that came of a decision, whole: their agent may read them from now on."""
+    for each in decided[:MAX_CARDS]:
+        if each.skill:
+            skill = pattern_skills.compiled(tx, each, desk.settings)
+            draft.line().bold(say("pattern.done_skill", language, skill=skill.name)).line()
+            draft.line(skill.description).pre(clip(skill.body, _BODY_UNITS)).line()
 
 
 # -- in the deck of /review -----------------------------------------------------------------------------
@@ -285,7 +326,7 @@ def _offer_draft(tx: Tx, desk: Desk, name: str, language: str) -> Draft:
         return _draft(one, language)
     skill = pattern_skills.compiled(tx, one.ruling, desk.settings)
     draft = Draft().bold(say("pattern.offer", language, skill=skill.name, id=one.id)).line()
-    return draft.line(skill.description).line().pre(clip(skill.body, 1500))
+    return draft.line(skill.description).line().pre(clip(skill.body, _BODY_UNITS))
 
 
 def _offer_decided(

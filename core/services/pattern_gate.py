@@ -75,39 +75,12 @@ class Gate:
 
     async def promote(self, id: str, project: str, by: By) -> list[Ruling]:
         """Make skills of what an id addresses, accepting it first. Raises Refused where it is not ripe."""
-        seen = await self.seen(project)
-
-        def decide(tx: CoreTx) -> list[Ruling]:
-            found = patterns.find(tx, seen, id, project, by.now)
-            ripe = [
-                each
-                for each in found
-                if pattern_skills.is_ripe(each.pattern.failures, each.calls, self.settings)
-            ]
-            if not ripe:
-                raise Refused(
-                    "pattern.not_ripe",
-                    id=id,
-                    failures=self.settings.min_failures_for_skill,
-                    calls=self.settings.min_events_for_skill,
-                )
-            accepted = [ruling for each in ripe for ruling in patterns.accept(tx, seen, each.id, project, by)]
-            return [pattern_skills.record(tx, each, self.settings, by) for each in accepted]
-
-        return await self._decide("promote", by, decide)
+        seen, settings = await self.seen(project), self.settings
+        return await self._decide("promote", by, lambda tx: promote(tx, seen, settings, id, project, by))
 
     async def demote(self, name: str, project: str, by: By) -> list[Ruling]:
         """Remove a skill by its name, or by the id of its pattern. Raises Refused, NotFound, Invalid."""
-
-        def decide(tx: CoreTx) -> list[Ruling]:
-            if name in pattern_skills.names(tx):
-                return [pattern_skills.forget(tx, name, by)]
-            held = [each for each in patterns.need_accepted(tx, name, project) if each.skill]
-            if not held:
-                raise Refused("pattern.no_skill", name=name)
-            return [pattern_skills.forget(tx, each.skill, by) for each in held]
-
-        return await self._decide("demote", by, decide)
+        return await self._decide("demote", by, lambda tx: demote(tx, name, project, by))
 
     async def purge(self, id: str, project: str, by: By) -> list[str]:
         """Erase what was kept of what an id addresses, decisions included (a leaked secret); give the ids."""
@@ -167,6 +140,27 @@ def accept(  # noqa: PLR0913 -- what a decision needs, in somebody's transaction
         else each
         for each in accepted
     ]
+
+
+def promote(tx: CoreTx, seen: Seen, settings: CoreSettings, id: str, project: str, by: By) -> list[Ruling]:
+    """Make skills of what an id addresses and is ripe, accepting it first. Raises Refused, NotFound."""
+    found = patterns.find(tx, seen, id, project, by.now)
+    ripe = [each for each in found if pattern_skills.is_ripe(each.pattern.failures, each.calls, settings)]
+    if not ripe:
+        least = {"failures": settings.min_failures_for_skill, "calls": settings.min_events_for_skill}
+        raise Refused("pattern.not_ripe", id=id, **least)
+    accepted = [ruling for each in ripe for ruling in patterns.accept(tx, seen, each.id, project, by)]
+    return [pattern_skills.record(tx, each, settings, by) for each in accepted]
+
+
+def demote(tx: CoreTx, name: str, project: str, by: By) -> list[Ruling]:
+    """Take the skill of that name, or those of a pattern's id, away. Raises Refused, NotFound, Invalid."""
+    if name in pattern_skills.names(tx):
+        return [pattern_skills.forget(tx, name, by)]
+    held = [each for each in patterns.need_accepted(tx, name, project) if each.skill]
+    if not held:
+        raise Refused("pattern.no_skill", name=name)
+    return [pattern_skills.forget(tx, each.skill, by) for each in held]
 
 
 def settle(

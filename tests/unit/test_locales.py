@@ -26,7 +26,7 @@ NOT_TEXTS = {"answer.md", "context.md"}
 
 EXPANDED: dict[str, Iterable[str]] = {
     "pattern.": list(PatternState),
-    "pattern.done_": ["accept", "reject", "reopen", "everywhere"],
+    "pattern.done_": ["accept", "reject", "reopen", "everywhere", "promote", "demote"],
     "button.": ("words", "write", "retry", "yes", "no", "as_wording", "as_remark"),
     "button.scope_": Scope,
     "command.": [command.name for command in routes().commands if command.group != "hidden"],
