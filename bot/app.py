@@ -56,7 +56,7 @@ from bot.pace import Pace
 from bot.runner import Runner
 from bot.sender import Sender
 from bot.settings import BotSettings
-from bot.turn import App, Context, Desk, Reply, Sightings, remember_error
+from bot.turn import App, Context, Desk, Reply, Sightings, Stop, remember_error
 from bot.upkeep import Upkeep
 from core.app import Core
 from core.errors import StoreError
@@ -203,7 +203,8 @@ async def open_bot(
     """Put the bot together over an open core and an initialised connection to Telegram."""
     folder = settings.project or Path.cwd()
     desk = Desk(settings, core.clock, core.ids, folder, project_of(folder), username)
-    sender = Sender(core.store, api, core.clock, probe, Pace(time.monotonic))
+    pace = Pace(time.monotonic)
+    sender = Sender(core.store, api, core.clock, probe, pace, lambda session: runner.signal(Stop(session)))
 
     async def look(sightings: Sightings) -> None:
         from core.services import report  # noqa: PLC0415 -- an idle bot does not pay for it

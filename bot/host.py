@@ -21,7 +21,6 @@ from core.errors import AgentError, AutoImproveError
 from core.events import Ended, Event, Outcome
 from core.model.ids import SessionId
 from core.ports import AgentSession
-from core.rules.redact import Redactor
 from core.services import context, runs, skill_writing
 from core.tables import Tx
 from core.texts import say_error
@@ -81,7 +80,8 @@ class Host:
         works.probe("run.begun")
         watch = self._watch = Watch(works, claim)
         watch.begin()
-        ended = self._masked(await self._drive(watch))
+        ended = await self._drive(watch)
+        ended = replace(ended, answer=watch.mask(ended.answer), error=ended.error and watch.mask(ended.error))
         works.probe("run.ended")
         self._watch = None
         watch.end()
@@ -124,12 +124,6 @@ class Host:
         except OSError as error:
             await self._close()
             return Ended(Outcome.FAILED, error=str(error))
-
-    def _masked(self, ended: Ended) -> Ended:
-        """Take our own secrets out of what the agent says at the end; all else in it is the person's (S6)."""
-        own_only = Redactor(self._works.own_secrets).own_only
-        error = ended.error and own_only(ended.error)
-        return replace(ended, answer=own_only(ended.answer), error=error)
 
     def _write_context(self, claim: Claim) -> None:
         """Write what the agent reads at this prompt: exactly what the run was recorded to be told."""

@@ -19,6 +19,7 @@ from bot.outbox import address
 from bot.pace import Pace
 from bot.patience import insist
 from core.errors import StoreError
+from core.model.ids import SessionId
 from core.model.mail import MailState, Outgoing, Receipt
 from core.ports import Clock, Probe, Store
 from core.services import runs
@@ -55,8 +56,17 @@ class Live:
 class Sender:
     """Owns everything that leaves, except answers to taps and polling: those never wait."""
 
-    def __init__(self, store: Store, api: Api, clock: Clock, probe: Probe, pace: Pace) -> None:
+    def __init__(
+        self,
+        store: Store,
+        api: Api,
+        clock: Clock,
+        probe: Probe,
+        pace: Pace,
+        on_gone: Callable[[SessionId], None] = lambda _session: None,
+    ) -> None:
         self._store, self._api, self._clock, self._probe, self._pace = store, api, clock, probe, pace
+        self._on_gone = on_gone  # hears which session's chat is gone: nobody can stop its agent any more
         self._wakes: dict[str, asyncio.Event] = {}
         self._live: dict[str, dict[str, Live]] = {}
         self._failures: Counter[str] = Counter()  # in a row, by lane
@@ -133,6 +143,8 @@ class Sender:
             await self._api.call(live.method, params)
         except RetryAfter as error:
             self._pace.hold(lane, retry_after_s(error))
+        except Forbidden as error:
+            await self._drop(lane, str(error))
         except TelegramError as error:  # superseded soon, or of no weight: never repeated
             log.debug("live call refused", method=live.method, error=str(error))
         return True
@@ -180,7 +192,7 @@ class Sender:
                 self.wake(target)
                 return True
             case Forbidden():
-                await self._drop(row, str(error))
+                await self._drop(row.lane, str(error))
             case BadRequest():
                 await self._bad_request(row, body, str(error))
             case _:
@@ -208,7 +220,7 @@ class Sender:
         if any(part in reason.lower() for part in _NO_CHANGE):
             await self._write(lambda tx: tx.outbox.finish(row.seq))
         elif "chat not found" in reason.lower():
-            await self._drop(row, reason)
+            await self._drop(row.lane, reason)
         elif any(part in reason.lower() for part in _GONE):
             log.info("message is gone, edit dropped", lane=row.lane, reason=reason)
             await self._write(lambda tx: tx.outbox.finish(row.seq))
@@ -223,10 +235,12 @@ class Sender:
         text, at = json.dumps(body, ensure_ascii=False), self._clock.now() + pause_s
         await self._write(lambda tx: tx.outbox.delay(row.seq, text, at if pause_s else 0.0, reason))
 
-    async def _drop(self, row: Outgoing, reason: str) -> None:
-        log.warning("chat is gone, nothing more goes there", lane=row.lane, reason=reason)
-        self._live.pop(row.lane, None)
-        await self._write(lambda tx: _close(tx, row.lane))
+    async def _drop(self, lane: str, reason: str) -> None:
+        log.warning("chat is gone, nothing more goes there", lane=lane, reason=reason)
+        self._live.pop(lane, None)
+        session = await insist(self._store, lambda tx: _close(tx, lane))
+        if session is not None:
+            self._on_gone(session)
 
     async def _write(self, fn: Callable[[Tx], object]) -> None:
         await insist(self._store, fn)
@@ -280,12 +294,14 @@ def _follow(tx: Tx, row: Outgoing, target: str) -> None:
     tx.outbox.move(row.lane, target)
 
 
-def _close(tx: Tx, lane: str) -> None:
-    """Stop what would go to a chat that is gone: nothing loops."""
+def _close(tx: Tx, lane: str) -> SessionId | None:
+    """Stop what would go to a chat that is gone: nothing loops. Give its session."""
     tx.outbox.drop(lane)
     session = tx.runs.current_session(lane)
-    if session is not None:
-        runs.clear(tx, session.id)
+    if session is None:
+        return None
+    runs.clear(tx, session.id)
+    return session.id
 
 
 def _plainer(body: dict[str, Any], reason: str) -> dict[str, Any] | None:

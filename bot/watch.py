@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from bot import chats, delivery
@@ -13,6 +14,7 @@ from bot.patience import insist
 from bot.relay import Progress
 from bot.sender import Live
 from core.events import Asked, Event
+from core.rules.redact import Redactor
 from core.services.traces import RunRecorder
 from core.tables import Tx
 
@@ -24,6 +26,7 @@ class Watch:
 
     def __init__(self, works: Works, claim: Claim) -> None:
         self._works, self.claim = works, claim
+        self.mask = Redactor(works.own_secrets).own_only  # all else an agent says is the person's own (S6)
         self.progress = Progress(works.steady(), claim.language, works.own_secrets)
         self._recorder = RunRecorder(claim.run, claim.session.folder)
         self._dialogs: dict[str, float | None] = {}  # request to when the agent gives up asking
@@ -97,10 +100,15 @@ class Watch:
         self._works.sender.show(lane, "typing", Live("sendChatAction", chats.typing(lane)))
 
     async def _ask(self, asked: Asked) -> None:
-        works = self._works
+        works, shown = self._works, self._masked(asked)
         expires = None if asked.timeout_s is None else works.steady() + asked.timeout_s
         self._dialogs[asked.request] = expires
-        await self._tell(lambda tx: delivery.ask(tx, works.ids, self.claim.run, asked, works.clock.now()))
+        await self._tell(lambda tx: delivery.ask(tx, works.ids, self.claim.run, shown, works.clock.now()))
+
+    def _masked(self, asked: Asked) -> Asked:
+        title, message, prefill = map(self.mask, (asked.title, asked.message, asked.prefill))
+        options = tuple(map(self.mask, asked.options))  # one that holds our token cannot be chosen
+        return replace(asked, title=title, message=message, prefill=prefill, options=options)
 
     async def _expire_dialogs(self, now: float) -> None:
         for request, expires in list(self._dialogs.items()):

@@ -8,7 +8,7 @@ import pytest
 
 from core.model.run import RunState
 from tests.e2e.conftest import Build
-from tests.e2e.house import House
+from tests.e2e.house import TOKEN, House
 from tests.e2e.scenes import bash, rule, script
 
 pytestmark = pytest.mark.pi
@@ -87,6 +87,22 @@ async def test_a_held_queue_can_be_emptied(build: Build) -> None:
     assert "never" not in [each["last_user"] for each in house.prompts()]
 
 
+async def test_a_run_ends_when_its_chat_is_gone(build: Build) -> None:
+    """403 in mid-run: nobody could stop the agent, so it is stopped; once back, all goes on."""
+    house = await build(LONG_RUN)
+    await house.ada.say("work")
+    await house.see(lambda m: "echo begun" in m.text)
+
+    await house.ada.block()
+
+    async with asyncio.timeout(15):
+        while (run := await house.store(lambda tx: tx.runs.newest())).state is RunState.RUNNING:  # type: ignore[union-attr]
+            await asyncio.sleep(0.2)
+    assert run is not None and run.state is RunState.STOPPED
+    await house.ada.unblock()
+    await house.ask("and now?")
+
+
 async def test_messages_queue_in_order_without_a_message(build: Build) -> None:
     """Each gets a reaction; they run one after the other, as they were said."""
     house = await build(script(rule("^slow", {"text": "slowly", "wait": 1.0})))
@@ -154,12 +170,12 @@ async def test_a_silent_agent_is_asked_about(build: Build) -> None:
     await house.see("⏹ Stopped")
 
 
-async def _asking(build: Build) -> House:
+async def _asking(build: Build, extension_text: str = ASKING) -> House:
     """Build a house whose Pi has an extension that asks before it removes anything."""
     house = await build(script(rule("^remove", bash("rm x"), "{{last_tool}}")), is_started=False)
     extension = Path(house.env["PI_CODING_AGENT_DIR"]) / "extensions" / "asking.ts"
     extension.parent.mkdir()
-    extension.write_text(ASKING)
+    extension.write_text(extension_text)
     await house.start()
     return house
 
@@ -179,6 +195,17 @@ async def test_an_extension_may_ask_and_is_answered_from_the_chat(build: Build) 
     await house.ada.say("Grace", reply_to=name)
 
     await house.see("Allowed for Grace", after=name)
+
+
+async def test_a_question_that_holds_our_token_is_shown_without_it(build: Build) -> None:
+    """S6: an agent may find the bot's token in a file; neither chat nor store gets it from its question."""
+    house = await _asking(build, ASKING.replace("Allow?", f"Allow {TOKEN}?"))
+    await house.ada.say("remove it")
+
+    choice = await house.see("Allow ")
+
+    assert TOKEN not in choice.text and "[masked]" in choice.text
+    assert TOKEN not in "".join(str(each) for each in await house.ada.messages())
 
 
 async def test_a_refused_dialog_is_a_refusal(build: Build) -> None:
