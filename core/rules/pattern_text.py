@@ -9,6 +9,7 @@ from core.rules.mining import Pattern, PatternKey
 from core.rules.shell import parse
 
 _SENTENCE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")
+_FRAME = re.compile(r'^\s*(File "[^"\n]+", line \d+.*)', re.MULTILINE)
 _ASSIGNMENTS = re.compile(r"\A(?:\w+=\S*\s+)+")
 
 
@@ -30,12 +31,21 @@ def error_of(pattern: Pattern) -> str:
     evidence = find_evidence(text)
     at = text.find(evidence.splitlines()[0]) if evidence else -1
     if at < 0:
+        if frames := _FRAME.findall(
+            text
+        ):  # a traceback that was cut: where it was is more than the code there
+            return one_line(frames[-1])
         lines = [line for line in text.splitlines() if line.strip()]
         spoken = [line for line in lines if _SENTENCE.search(line)] or lines[-1:]
         return one_line("".join(spoken[-1:])) or str(pattern.key.error_class or "")
     start = text.rfind("\n", 0, at) + 1
-    end = text.find("\n", at)
-    return one_line(text[start : end if end >= 0 else None])
+    line, _, after = text[start:].partition("\n")
+    return one_line(f"{line} {_headed(after)}" if line.rstrip().endswith(":") else line)
+
+
+def _headed(text: str) -> str:
+    """Give what a line that only announces (`ERROR:`) is followed by."""
+    return next((line for line in text.splitlines() if line.strip()), "")
 
 
 def told(pattern: Pattern, note: str = "", decided: int = 0) -> Failure:

@@ -77,6 +77,7 @@ _read_long = lru_cache(maxsize=8)(_read)  # a call is looked at several times in
 _SHELL_PLACE = re.compile(r"(?:-c|line \d+|\d+)")
 _USAGE = re.compile(r"usage:?\s+(\S+)", re.IGNORECASE)
 _MISSING = re.compile(r"(?:zsh: )?command not found: (\S+)", re.IGNORECASE)
+_FRAME = re.compile(r'\s+File "[^"]*/bin/([^"/]+)", line ')
 _SPEAKS = re.compile(r"([\w./+-]+)(?:\[\d+\])? (?:ERR!|error\b|ERROR\b)")
 
 
@@ -95,7 +96,7 @@ def _list_names(error_text: str) -> Iterable[str]:
         else error_text[: _ERROR_LIMIT // 2] + error_text[-2_000:]
     )
     for line in text.splitlines():
-        if match := _USAGE.match(line) or _MISSING.match(line) or _SPEAKS.match(line):
+        if match := _USAGE.match(line) or _MISSING.match(line) or _SPEAKS.match(line) or _FRAME.match(line):
             yield name_program(match[1].strip("'\"")) or ""
         elif line.startswith("Traceback (most recent call last)"):
             yield from ("python", "python3")

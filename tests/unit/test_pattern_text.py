@@ -110,3 +110,19 @@ def test_a_name_apart_stays_within_the_limit() -> None:
 
     assert skills.name_fault(name) is None
     assert name != name_apart("a" * MAX_NAME, "/srv/other")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ('Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    from .base import (',
+         'File "a.py", line 3, in <module>'),
+        ("Running\n\nSphinx version error:\nIt needs 0.1", "Sphinx version error: It needs 0.1"),
+        ("x\nERROR:\n\n  no tests ran here\nmore", "ERROR: no tests ran here"),
+        ("ERROR:", "ERROR:"),
+        ('Traceback (most recent call last):\n  File "a.py", line 3\nValueError: no', "ValueError: no"),
+    ],
+)  # fmt: skip
+def test_evidence_says_where_or_what_even_where_it_was_cut(error: str, expected: str) -> None:
+    """A frame rather than a piece of code; what is announced rather than the announcement."""
+    assert pattern_text.error_of(a_pattern("python a.py", error)) == expected

@@ -207,3 +207,11 @@ def test_mutated_lines_never_raise() -> None:
             at = chance.randint(0, len(line))
             line = line[:at] + chance.choice(pieces) + line[at + chance.randint(0, 3) :]
         parse(line, "npm ERR! x")
+
+
+def test_a_traceback_names_the_program_it_went_through() -> None:
+    """`pyreverse x && cat y` failed in pyreverse: cat never ran."""
+    error = 'Traceback (most recent call last):\n  File "/opt/env/bin/pyreverse", line 33, in <module>'
+
+    assert parse("pyreverse x.py && cat y.dot", error).verb == "pyreverse"
+    assert parse("pyreverse x.py && cat y.dot").verb == "cat"
