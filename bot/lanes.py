@@ -1,11 +1,13 @@
 """Per-chat order: each update of a lane runs to its commit before the next one begins.
 
-Effect, "inbox done" and the outbox rows are one transaction; then the tap is answered, best effort; then the
-sender sends (reliability.md 1). Nothing here waits for an agent, so votes and `/stop` never queue behind one.
+Effect, "inbox done" and the outbox rows are one transaction, shared by taps that wait behind one another;
+then the tap is answered, best effort; then the sender sends (reliability.md 1). Nothing here waits for an
+agent, so votes and `/stop` never queue behind one.
 """
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -17,7 +19,7 @@ from bot.api import TelegramError
 from bot.inbox import Raw, lane_of, part
 from bot.locales import say
 from bot.outbox import Message, post
-from bot.turn import App, Reply, begin
+from bot.turn import App, Reply, Turn, begin
 from core.errors import AutoImproveError, StoreError, StoreFull
 from core.model.mail import Incoming
 from core.ports import Clock, Probe, Store
@@ -31,6 +33,7 @@ HEAD_START_S = 0.25  # how long what a tap leads to waits for the tap's answer t
 
 _PAUSE_S = 0.5
 _MAX_PAUSE_S = 10.0
+_TOGETHER = 32  # taps of one chat that share a transaction
 
 
 class Lanes:
@@ -49,7 +52,7 @@ class Lanes:
         self._sleep = sleep
         self._store, self._app, self._clock, self._probe = store, app, clock, probe
         self._after, self._send = after, send
-        self._queues: dict[str, asyncio.Queue[Incoming]] = {}
+        self._queues: dict[str, deque[Incoming]] = {}
         self._group: asyncio.TaskGroup | None = None
         self._early: list[Incoming] = []
         self._answers: set[asyncio.Task[None]] = set()
@@ -71,14 +74,29 @@ class Lanes:
             return
         queue = self._queues.get(incoming.lane)
         if queue is None:
-            queue = self._queues[incoming.lane] = asyncio.Queue()
+            queue = self._queues[incoming.lane] = deque()
             self._group.create_task(self._serve(incoming.lane, queue), name=f"lane {incoming.lane}")
-        queue.put_nowait(incoming)
+        queue.append(incoming)
 
-    async def _serve(self, lane: str, queue: asyncio.Queue[Incoming]) -> None:
-        while not queue.empty():
-            await self._finish(queue.get_nowait())
+    async def _serve(self, lane: str, queue: deque[Incoming]) -> None:
+        while queue:
+            batch = _next(queue)
+            if len(batch) == 1 or not await self._finish_together(batch):
+                for incoming in batch:
+                    await self._finish(incoming)
         del self._queues[lane]
+
+    async def _finish_together(self, taps: list[Incoming]) -> bool:
+        """Bring taps to their end in one transaction; False: one failed, so nothing was done."""
+        try:
+            turns = [await self._turn(each) for each in taps]
+            replies = await self._store.write(lambda tx: [_conclude(tx, turn) for turn in turns])
+        except Exception as error:  # noqa: BLE001 -- the border of all handlers (P2): each is tried alone
+            log.debug("taps are taken one by one", error=str(error))
+            return False
+        for turn, reply in zip(turns, replies, strict=True):
+            self._follow_up(taps[0].lane, turn.raw, reply)
+        return True
 
     async def _finish(self, incoming: Incoming) -> None:
         """Bring one update to its end: done, or dead after three tries."""
@@ -110,6 +128,12 @@ class Lanes:
         return None
 
     async def _take_turn(self, incoming: Incoming) -> None:
+        turn = await self._turn(incoming)
+        reply = await self._store.write(lambda tx: _conclude(tx, turn))
+        self._follow_up(incoming.lane, turn.raw, reply)
+
+    async def _turn(self, incoming: Incoming) -> Turn:
+        """Let the handlers say what an update does. Raises what they raise."""
         raw: Raw = json.loads(incoming.raw)
         update = Update.de_json(_lean(raw), self._app.bot)
         turn = begin(raw)
@@ -117,10 +141,9 @@ class Lanes:
         if turn.error is not None:
             raise turn.error
         self._probe("lane.before")
-        reply = await self._store.write(lambda tx: _conclude(tx, turn.effect, incoming.id))
-        await self._follow_up(incoming.lane, raw, reply)
+        return turn
 
-    async def _follow_up(self, lane: str, raw: Raw, reply: Reply) -> None:
+    def _follow_up(self, lane: str, raw: Raw, reply: Reply) -> None:
         self._probe("lane.committed")
         self._after(reply)
         if "callback_query" not in raw:
@@ -146,7 +169,7 @@ class Lanes:
             text = say_error(error, language_of(raw))
             now = self._clock.now()
             reply = await self._store.write(lambda tx: _refuse(tx, incoming, raw, text, now))
-            await self._follow_up(incoming.lane, raw, reply)
+            self._follow_up(incoming.lane, raw, reply)
             return True
         log.error("update failed", update=incoming.id, is_last=is_last, exc_info=error)
         reason = f"{type(error).__name__}: {error}"[:300]
@@ -180,9 +203,24 @@ def _lean(raw: Raw) -> Raw:
     return {**raw, "callback_query": {name: query[name] for name in query if name != "message"}}
 
 
-def _conclude(tx: Tx, effect: Callable[[Tx], Reply | None] | None, id: int) -> Reply:
-    reply = effect(tx) if effect is not None else None
-    tx.inbox.finish(id)
+def _next(queue: deque[Incoming]) -> list[Incoming]:
+    """Take the next update, and where it is a tap the taps that wait right behind it.
+
+    A message stands alone: who may say it can depend on what the one before it did.
+    """
+    batch = [queue.popleft()]
+    while queue and len(batch) < _TOGETHER and _is_tap(batch[0]) and _is_tap(queue[0]):
+        batch.append(queue.popleft())
+    return batch
+
+
+def _is_tap(incoming: Incoming) -> bool:
+    return '"callback_query":' in incoming.raw  # inside a text the quotes would be escaped
+
+
+def _conclude(tx: Tx, turn: Turn) -> Reply:
+    reply = turn.effect(tx) if turn.effect is not None else None
+    tx.inbox.finish(int(turn.raw["update_id"]))
     return reply or Reply()
 
 

@@ -222,6 +222,23 @@ async def test_our_own_refusal_of_a_tap_is_a_toast(ward: Ward, ada: Person) -> N
     assert await ward.store.read(lambda tx: tx.inbox.waiting()) == []
 
 
+@pytest.mark.parametrize("error", [RuntimeError("broken"), NotFound("lesson.not_found", id="l-404")])
+async def test_of_taps_done_together_each_has_its_own_end(ward: Ward, ada: Person, error: Exception) -> None:
+    """P2, P9: one that fails takes no other with it; all are done in order, each is answered."""
+    message = await a_message(ward, ada)
+    data = [f"1:v:abcdefghijk:{number}" for number in range(5)]
+    taps = [await ada.tap_data(message, each) for each in data]
+    ward.is_after_effect, ward.errors = True, [error, error]  # together, then the first of them alone
+
+    async with ward.open():
+        toasts = [(await ada.wait_for_toast(tap)).text for tap in taps]
+
+    is_refused = isinstance(error, NotFound)
+    assert await ward.done() == (data[1:] if is_refused else data)
+    assert ("l-404" in toasts[0]) is is_refused and toasts[1:] == ["noted"] * 4
+    assert await ward.store.read(lambda tx: (tx.inbox.waiting(), tx.inbox.dead())) == ([], [])
+
+
 async def test_a_tap_is_stored_before_it_is_answered(
     ward: Ward, ada: Person, telegram: LocalTelegram
 ) -> None:
