@@ -14,6 +14,8 @@ from core.services.feedback import REASONS
 
 Row = tuple[Key, ...]
 _REASON_ROW = 2
+MAKE_ROOM = "make_room_"  # and the digits of the lesson to disable
+LESSON = "l-"
 
 
 class VoteState(StrEnum):
@@ -121,5 +123,24 @@ def _decisions(facts: Facts, key: _KeyMaker) -> list[Row]:
             (key("edit", "edit"), key("reject", "reject")),
         ]
     if facts.pushed_out:
-        rows.append((key("disable_other", "make_room", lesson=facts.pushed_out[0].id),))
+        rows += _room(facts.pushed_out[0].id, key, is_choice=bool(facts.conflicts))
     return rows
+
+
+def _room(other: str, key: _KeyMaker, *, is_choice: bool) -> list[Row]:
+    """Give the ways out where approval would push that lesson out of the block (product.md 1.4).
+
+    The button names the lesson it disables: which one is pushed out may be another by then.
+    """
+    ways: Row = (key("merge", "merge"), key("disable_other", MAKE_ROOM + _digits(other), lesson=other))
+    waits: Row = () if is_choice else (key("keep_waiting", "wait", lesson=other),)
+    return [each for each in (ways, waits) if each]
+
+
+def _digits(lesson: str) -> str:
+    return lesson.removeprefix(LESSON)
+
+
+def room_of(choice: str) -> str:
+    """Give the lesson that a button of `_room` disables."""
+    return LESSON + choice.removeprefix(MAKE_ROOM)

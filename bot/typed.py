@@ -9,6 +9,15 @@ from collections.abc import Iterable, Mapping
 _TICKS = re.compile("`+")
 _APPROVING = frozenset({"approve", "ok", "okay", "yes", "yep", "oui", "d'accord", "👍"})
 _REJECTING = frozenset({"reject", "no", "nope", "non", "👎"})
+_CHOICES = {
+    "merge": frozenset({"merge", "merge it", "fusionner", "fusionne", "fusion"}),
+    "wait": frozenset({"keep waiting", "let it wait", "laisser attendre", "garder en attente"}),
+    "replace": frozenset({"replace", "replace it", "remplacer", "remplace"}),
+    "both": frozenset({"keep both", "both", "garder les deux", "les deux"}),
+}
+_NAMED = re.compile(
+    r"(?:(disable|désactiver|désactive)|(replace|remplacer|remplace)) (l-\d{1,12})(?: first| d'abord)?"
+)
 _SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
 _ENDS = " \t\n.!…"
 
@@ -48,6 +57,15 @@ def word_of(text: str) -> str | None:
     if word in _APPROVING:
         return "approve"
     return "reject" if word in _REJECTING else None
+
+
+def choice_of(text: str) -> tuple[str, str] | None:
+    """Say which offer of a card a reply takes and what it names: ("disable", "l-012"), ("both", "")."""
+    word = " ".join(text.strip(_ENDS).lower().replace("’", "'").split())
+    named = _NAMED.fullmatch(word)
+    if named is not None:
+        return ("disable" if named[1] else "replace", named[3])
+    return next(((choice, "") for choice, words in _CHOICES.items() if word in words), None)
 
 
 def _fence(inside: str, least: int) -> str:

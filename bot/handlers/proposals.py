@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 
-from bot import cards, delivery, people, views
+from bot import cards, delivery, keyboards, offers, people, views
 from bot.callbacks import Kind, encode
 from bot.deck import Source
 from bot.dispatch import OnSaid, Said, Tap
 from bot.draft import Draft
 from bot.locales import say
+from bot.offers import Taken
 from bot.outbox import Key, Message, edit, post
 from bot.turn import Desk, Reply
 from bot.typed import word_of
 from core.errors import AutoImproveError, Refused, Stale
 from core.model.proposal import Proposal, Verdict
 from core.rules import approval
-from core.services import analysis, choices, lessons, proposals, room, runs
+from core.services import analysis, lessons, proposals, runs
 from core.tables import Tx
 from core.texts import say_error
 
@@ -39,8 +40,12 @@ def _tapped(tx: Tx, desk: Desk, tap: Tap, item: Proposal) -> Reply | None:
     match tap.choice:
         case "approve" | "reject":
             return _decide(tx, desk, item, version, tap.choice, tap.user, tap.language, now)
-        case "replace" | "both" | "make_room":
-            return _choose(tx, desk, tap, item)
+        case "wait":
+            return _decide(tx, desk, item, version, "approve", tap.user, tap.language, now)
+        case "replace" | "both" | "merge":
+            return offers.take(tx, desk, item, Taken(tap.choice, "", version), tap)
+        case _ if tap.choice.startswith(keyboards.MAKE_ROOM):
+            return offers.take(tx, desk, item, Taken("disable", keyboards.room_of(tap.choice), version), tap)
         case "edit":
             return _ask_wording(tx, desk, tap, item, version)
         case "scope":
@@ -86,25 +91,6 @@ def _decide(
         return Reply(toast=say("toast.rejected", language))
     key = "toast.disabled" if item.verdict is Verdict.HARMFUL else "toast.approved"
     return Reply(toast=say(key, language, lesson=decision.lesson.id))
-
-
-def _choose(tx: Tx, desk: Desk, tap: Tap, item: Proposal) -> Reply:
-    """Do what a warning on the card offers: replace the other lesson, keep both, or make room first."""
-    version, user, now = tap.button.version, tap.user, tap.now
-    if tap.choice == "make_room":
-        pushed = room.pushed_out(tx, item, desk.settings)
-        if pushed:
-            lessons.disable(tx, pushed[0].id, user, now)
-        cards.refresh(tx, desk, proposals.need_proposal(tx, item.id), now)
-        return Reply(toast=say("toast.disabled", tap.language, lesson=pushed[0].id) if pushed else "")
-    found = choices.conflicts(tx, item)
-    if tap.choice == "replace" and found:
-        decision = choices.replace_lesson(tx, item.id, version, found[0].id, user, now)
-    else:
-        decision = choices.keep_both(tx, item.id, version, user, now)
-    cards.refresh(tx, desk, decision.proposal, now)
-    lesson = decision.lesson.id if decision.lesson is not None else ""
-    return Reply(toast=say("toast.approved", tap.language, lesson=lesson))
 
 
 def _ask_wording(tx: Tx, desk: Desk, tap: Tap, item: Proposal, version: int) -> Reply | None:
@@ -157,8 +143,18 @@ def _take_reply(tx: Tx, desk: Desk, said: Said, item: Proposal) -> Reply | None:
     approval.require(item, item.version)
     if item.asks == "wording":
         return _take_wording(tx, desk, said, item, item.version)
+    taken = offers.named(tx, desk, item, said.text)
+    if taken is not None:
+        _say(tx, said, _take(tx, desk, said, item, taken).toast)
+        return None
     _ask_meaning(tx, desk, said, item)
     return None
+
+
+def _take(tx: Tx, desk: Desk, said: Said, item: Proposal, taken: Taken) -> Reply:
+    if taken.what == "wait":
+        return _decide(tx, desk, item, taken.version, "approve", said.user, said.language, said.now)
+    return offers.take(tx, desk, item, taken, said)
 
 
 def _take_wording(tx: Tx, desk: Desk, said: Said, item: Proposal, version: int) -> Reply | None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core.errors import Refused, Stale
-from core.model.lesson import Lesson
+from core.model.lesson import Lesson, Scope
 from core.model.proposal import Proposal, Verdict
 from core.rules import approval
 from core.services import opposition, proposals
@@ -11,7 +11,7 @@ from core.services.changes import By, log, need
 from core.services.proposals import Decision
 from core.tables import CoreTx
 
-CONTRADICTS = "contradicts"
+CONTRADICTS, DUPLICATE = "contradicts", "duplicate"
 
 
 def conflicts(tx: CoreTx, proposal: Proposal) -> list[Lesson]:
@@ -39,16 +39,17 @@ def replace_lesson(
     if lesson not in [each.id for each in conflicts(tx, proposal)]:
         raise Refused("proposal.no_conflict", id=id, lesson=lesson)
     if proposal.lesson != lesson and lesson not in proposal.absorbs:
-        proposal = _onto(tx, proposal, need(tx, lesson), By(who, now, surface, batch))
+        by = By(who, now, surface, batch)
+        proposal = _onto(tx, proposal, need(tx, lesson), by, "replace", CONTRADICTS)
     return proposals.approve(tx, id, proposal.version, who, now, surface, batch, chosen=about)
 
 
-def _onto(tx: CoreTx, proposal: Proposal, lesson: Lesson, by: By) -> Proposal:
+def _onto(tx: CoreTx, proposal: Proposal, lesson: Lesson, by: By, verb: str, relation: str) -> Proposal:
     """Make a proposal one that rewords that lesson, which stays where it is told."""
     turned = replace(
         approval.grounded(proposal, lesson),
         verdict=Verdict.MERGE,
-        relation=CONTRADICTS,
+        relation=relation,
         scope=lesson.scope,
         project=lesson.project or proposal.project,
         absorbs=(),
@@ -56,8 +57,31 @@ def _onto(tx: CoreTx, proposal: Proposal, lesson: Lesson, by: By) -> Proposal:
     )
     if not tx.proposals.swap(turned, proposal.version):
         raise Stale("proposal.changed", proposal=proposals.need_proposal(tx, proposal.id))
-    log(tx, by, "replace", proposal.id, lesson.id)
+    log(tx, by, verb, proposal.id, lesson.id)
     return turned
+
+
+def merge_into(
+    tx: CoreTx,
+    id: str,
+    version: int,
+    lesson: str,
+    who: str,
+    now: float,
+    surface: str = "telegram",
+    batch: str = "",
+) -> Proposal:
+    """Make a new lesson one that rewords a lesson of the same place: a new version, still to be approved.
+
+    Raises NotFound, Stale (decided, changed), Refused (no new lesson, or that one is told elsewhere).
+    """
+    proposal, target = proposals.need_proposal(tx, id), need(tx, lesson)
+    approval.require(proposal, version)
+    home = proposal.project if proposal.scope is Scope.PROJECT else None
+    is_fit = target.active and (target.scope, target.project) == (proposal.scope, home)
+    if proposal.verdict is not Verdict.NEW or not is_fit:
+        raise Refused("proposal.no_merge", id=id)
+    return _onto(tx, proposal, target, By(who, now, surface, batch), "merge", DUPLICATE)
 
 
 def keep_both(

@@ -41,14 +41,17 @@ class Group:
 
 
 def survey(
-    tx: CoreTx, seen: Callable[[int, int], None] = lambda _done, _of: None, most: int = MOST_PROPOSALS
+    tx: CoreTx,
+    seen: Callable[[int, int], None] = lambda _done, _of: None,
+    most: int = MOST_PROPOSALS,
+    among: Sequence[Lesson] | None = None,
 ) -> list[Group]:
     """Find what is worth a person's look, each lesson in one group at most; `seen` is told of progress.
 
-    Each lesson is compared with younger ones of the same place; the time grows with the number of lessons,
-    not with its square.
+    All active lessons are looked at, or those given, in id order. Each is compared with younger ones of the
+    same place; the time grows with the number of lessons, not with its square.
     """
-    active = tx.lessons.all(active=True)
+    active = tx.lessons.all(active=True) if among is None else among
     places = _places(active)
     taken: set[str] = set()
     groups: list[Group] = []

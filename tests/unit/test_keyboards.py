@@ -118,14 +118,31 @@ def test_a_contradiction_makes_the_person_choose() -> None:
     assert other.id in labels(keyboard)[0][0]
 
 
-def test_a_lesson_that_would_be_pushed_out_can_make_room() -> None:
-    """The person sees which one, and may disable it at once."""
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", [["🔀 Merge", "🚫 Disable l-001 first"], ["⏳ Approve, l-001 waits"]]),
+        ("fr", [["🔀 Fusionner", "🚫 Désactiver l-001 d'abord"], ["⏳ Approuver, l-001 attend"]]),
+    ],
+)
+def test_a_lesson_that_would_be_pushed_out_can_make_room(language: str, words: list[list[str]]) -> None:
+    """product.md 1.4: merge, disable that one, or let it wait; the button says which one it disables."""
     other = a_lesson(World().tx)
 
-    keyboard = keyboards.proposal(proposal(), TOKEN, "en", Facts(pushed_out=(other,)))
+    keyboard = keyboards.proposal(proposal(), TOKEN, language, Facts(pushed_out=(other,)))
 
-    assert choices(keyboard)[:2] == [["approve", "edit", "reject"], ["make_room"]]
-    assert other.id in labels(keyboard)[1][0]
+    assert labels(keyboard)[1:3] == words
+    assert choices(keyboard)[:3] == [["approve", "edit", "reject"], ["merge", "make_room_001"], ["wait"]]
+    assert keyboards.room_of("make_room_001") == other.id
+
+
+def test_letting_one_wait_is_no_way_around_a_contradiction() -> None:
+    """That one is chosen first."""
+    other = a_lesson(World().tx)
+
+    keyboard = keyboards.proposal(proposal(), TOKEN, "en", Facts(conflicts=(other,), pushed_out=(other,)))
+
+    assert choices(keyboard)[:3] == [["replace", "both"], ["edit", "reject"], ["merge", "make_room_001"]]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.typed import as_markdown
+from bot.typed import as_markdown, choice_of
 
 Entity = dict[str, object]
 
@@ -63,3 +63,27 @@ def test_nothing_that_was_typed_is_lost(text: str, kind: str, offset: int, lengt
 
     marks = {"code": "`", "pre": "```\n", "text_link": "[](U)"}[kind]
     assert is_halving or [c for c in found if c not in marks] == [c for c in text if c not in marks]
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("Merge", ("merge", "")),
+        ("fusionner.", ("merge", "")),
+        ("Disable l-012", ("disable", "l-012")),
+        ("disable L-012 first", ("disable", "l-012")),
+        ("désactiver l-012 d’abord", ("disable", "l-012")),
+        ("keep waiting", ("wait", "")),
+        ("laisser attendre", ("wait", "")),
+        ("replace", ("replace", "")),
+        ("remplacer l-007", ("replace", "l-007")),
+        ("Keep both!", ("both", "")),
+        ("garder les deux", ("both", "")),
+        ("disable", None),
+        ("merge the two files first", None),
+        ("replace tabs by spaces", None),
+    ],
+)
+def test_an_offer_of_a_card_can_be_taken_in_words(text: str, taken: tuple[str, str] | None) -> None:
+    """Both languages; what disables names its lesson; a sentence is no offer."""
+    assert choice_of(text) == taken
