@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import click
@@ -13,7 +13,7 @@ from core.cli.group import ListGroup
 from core.cli.speech import language, tell
 from core.errors import Invalid, MalformedReply
 from core.model.evidence import Evidence
-from core.model.lesson import Domain, Scope
+from core.model.lesson import Domain, Lesson, Scope
 from core.model.proposal import Finding, Proposal, State, Verdict
 from core.rules.approval import folded
 from core.services import choices
@@ -74,11 +74,32 @@ def _wording(proposal: Proposal) -> str:
 @show.json_option
 def show_(id: str, is_json: bool) -> None:
     """Show one proposal: the exact text agents would be told, and where it comes from."""
-    found = access.read(lambda tx: service.need_proposal(tx, id))
+    found, pushed = access.read(lambda tx: _looked_up(tx, id))
     if is_json:
-        show.as_json(record(found) | details(found))
+        show.as_json(record(found) | details(found) | {"pushes_out": [each.id for each in pushed]})
     else:
         card(found)
+        _warn(pushed)
+
+
+def _looked_up(tx: Tx, id: str) -> tuple[Proposal, tuple[Lesson, ...]]:
+    found = service.need_proposal(tx, id)
+    return found, _pushed_out(tx, found)
+
+
+def _pushed_out(tx: Tx, proposal: Proposal) -> tuple[Lesson, ...]:
+    """Give what would no longer be told; nothing where there is nothing to decide."""
+    if proposal.state is not State.PENDING:
+        return ()
+    from core.services import room  # noqa: PLC0415  # only who looks at a card pays for it
+
+    return room.pushed_out(tx, proposal, access.settings())
+
+
+def _warn(pushed: Sequence[Lesson]) -> None:
+    """Say what is pushed out of the block, and what makes room."""
+    for each in pushed:
+        show.field("warning", tell("proposals.pushes_out", lesson=each.id, rule=each.rule))
 
 
 def details(proposal: Proposal) -> dict[str, object]:
@@ -198,16 +219,19 @@ def reject(id: str, version: int | None, is_json: bool) -> None:
 def _decide(decide: Callable[..., Decision], id: str, version: int | None, is_json: bool) -> None:
     now, batch = access.CLOCK.now(), access.IDS.new()
 
-    def change(tx: Tx) -> Decision:
-        shown = version or service.need_proposal(tx, id).version
-        return decide(tx, id, shown, access.who(), now, access.SURFACE, batch)
+    def change(tx: Tx) -> tuple[Decision, tuple[Lesson, ...]]:
+        known, pushed = _looked_up(tx, id)
+        shown = version or known.version
+        return decide(tx, id, shown, access.who(), now, access.SURFACE, batch), pushed
 
-    done = access.write(change).proposal
+    decision, pushed = access.write(change)
+    done = decision.proposal
     if is_json:
         show.as_json(record(done) | {"result": done.result})
     elif done.state is State.APPROVED:
         what = "disabled" if done.verdict is Verdict.HARMFUL else "approved"
         show.line(tell(f"proposals.{what}", id=done.id, lesson=done.result, rule=done.rule))
+        _warn(pushed)
     else:
         show.line(tell("proposals.rejected", id=done.id))
 

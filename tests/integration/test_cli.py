@@ -200,6 +200,22 @@ def test_a_suspicious_wording_is_shown_with_its_warnings(run: Shell) -> None:
     assert "Warnings: invisible characters were removed" in card
 
 
+def test_what_an_approval_pushes_out_is_said_before_and_after(
+    run: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """product.md 1.4, on the command line: which lesson would wait, and what makes room."""
+    monkeypatch.setenv("AUTO_IMPROVE_MAX_LESSON_CHARS", "200")
+    run("lessons", "add", "First " + "word " * 12)
+    run("proposals", "propose", stdin=json.dumps(FINDING | {"rule": "Second " + "word " * 12}))
+
+    card, listed = run("proposals", "show", "p-001"), run.one("proposals", "show", "p-001")
+    done = run("proposals", "approve", "p-001")
+
+    assert all("pushes l-001 out" in each and "lessons consolidate" in each for each in (card, done))
+    assert listed["pushes_out"] == ["l-001"]
+    assert "pushes" not in run("proposals", "show", "p-001")
+
+
 def test_a_decision_is_made_once(run: Shell) -> None:
     """The second one says what it is already."""
     run("proposals", "propose", stdin=json.dumps(FINDING))
