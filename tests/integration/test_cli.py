@@ -213,7 +213,7 @@ def test_what_an_approval_pushes_out_is_said_before_and_after(
 
     assert all("pushes l-001 out" in each and "lessons consolidate" in each for each in (card, done))
     assert listed["pushes_out"] == ["l-001"]
-    assert "pushes" not in run("proposals", "show", "p-001")
+    assert "pushes l-001 out" not in run("proposals", "show", "p-001")
 
 
 def test_a_decision_is_made_once(run: Shell) -> None:
