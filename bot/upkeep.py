@@ -23,6 +23,7 @@ SPOOL = "spool"
 SPOOL_EVERY_S = 2.0
 MIRROR_EVERY_S = 60.0
 DAY_S = 86_400.0
+SETTLED_S = 60.0  # a backup reads the whole store, which is no help to a bot that is starting
 _LAST_DAILY = "upkeep.daily"
 
 
@@ -34,6 +35,7 @@ class Upkeep:
         self._wake = asyncio.Event()
         self._gone: set[str] = set()
         self._seen, self._published_at = 0, 0.0
+        self._began = core.clock.now()
 
     def wake(self, gone: Iterable[str] = ()) -> None:
         """Look again: something was decided; `gone` are skills whose files go."""
@@ -86,6 +88,8 @@ class Upkeep:
     async def _daily(self) -> None:
         """Back up, forget what is too old, and propose to disable what the votes speak against."""
         core, now = self._core, self._core.clock.now()
+        if 0 <= now - self._began < SETTLED_S:
+            return
         last = await core.store.read(lambda tx: tx.settings.get(_LAST_DAILY))
         if last is not None and 0 <= now - float(last) < DAY_S:
             return
