@@ -7,6 +7,7 @@ from typing import cast
 import click
 
 from core.cli import intake
+from core.cli.lean import without_colours
 from core.cli.speech import tell
 from core.cli.spoken import SpokenGroup
 
@@ -59,7 +60,8 @@ class LazyGroup(SpokenGroup):
         if cmd_name not in self._lazy:
             return super().get_command(ctx, cmd_name)
         module, _, attribute = self._lazy[cmd_name].partition(":")
-        return cast(click.Command, getattr(import_module(module), attribute))
+        with without_colours():
+            return cast(click.Command, getattr(import_module(module), attribute))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the catalogue."""

@@ -13,7 +13,6 @@ from core.model.lesson import Domain, project_hash
 from core.rules import context as rules
 from core.rules.context import Block, Budgets, Failure
 from core.services import agents, capabilities, patterns
-from core.services.candidates import chosen
 from core.services.rulings import is_accepted
 from core.settings import CoreSettings
 from core.tables import CoreTx
@@ -97,11 +96,18 @@ def current(
     are handed to Pi, which lists them itself.
     """
     folder, budgets = shown(settings.context_folder), budgets_of(settings)
-    tried = chosen(tx, session, project) if session is not None and settings.candidates else []
+    tried = _tried(tx, session, project) if session is not None and settings.candidates else []
     listed = None if session is not None and capabilities.lists_itself(tx, agent) else agent
     return block(
         tx, project, language(tx), is_off, folder=folder, budgets=budgets, candidates=tried, agent=listed
     )
+
+
+def _tried(tx: CoreTx, session: str, project: str | None) -> list[Failure]:
+    """Give the candidates of a session; the ports they need load when a hosted session first asks."""
+    from core.services.candidates import chosen  # noqa: PLC0415
+
+    return chosen(tx, session, project)
 
 
 def domain_files(tx: CoreTx, language: str, *, lesson_chars: int = Budgets().lessons_chars) -> dict[str, str]:
