@@ -105,20 +105,23 @@ class Reader:
     def _read_plain(self, pipelines: list[plain_lines.Pipeline]) -> Segment | None:
         best: Segment | None = None
         chosen: Segment | None = None  # of the statement so far: what it writes, all of it writes
-        for commands, written, ends in pipelines:
-            chosen = _better(chosen, self._take_pipeline(commands))
-            if chosen is not None and written:
-                chosen = self._replace_last(chosen, written)
-            if ends:
+        is_piped = False
+        for pipeline in pipelines:
+            taken = self._take_all(pipeline.commands)
+            if is_piped and chosen is not None:
+                chosen = _first_of_pipe([chosen, *taken])
+            else:
+                chosen = _better(chosen, _first_of_pipe(taken))
+            if chosen is not None and pipeline.written:
+                chosen = self._replace_last(chosen, pipeline.written)
+            is_piped = pipeline.is_piped
+            if pipeline.ends:
                 best, chosen = _better(best, chosen), None
         return _better(best, chosen)
 
-    def _take_pipeline(self, commands: list[list[str]]) -> Segment | None:
-        if len(commands) == 1:
-            invocation = resolve(commands[0])
-            return self._take(invocation) if invocation else None
-        taken = (self._take(invocation) for words in commands if (invocation := resolve(words)))
-        return _first_of_pipe([one for one in taken if one])
+    def _take_all(self, commands: list[list[str]]) -> list[Segment]:
+        taken = [self._take(invocation) for words in commands if (invocation := resolve(words))]
+        return [one for one in taken if one]
 
     def _visit(self, node: "Node") -> Segment | None:
         if self._depth >= _MAX_DEPTH or len(self.segments) >= _MAX_SEGMENTS:
@@ -311,6 +314,8 @@ def _first_meaningful(found: list[Segment]) -> Segment | None:
 
 
 def _first_of_pipe(found: list[Segment]) -> Segment | None:
+    if len(found) == 1:
+        return found[0]
     for one in found:
         if one.weight == NORMAL and one.program not in PRODUCERS:
             return one

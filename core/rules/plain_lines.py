@@ -13,14 +13,15 @@ from core.rules.programs import word_set
 MAX_CHARS = 2_000
 _MAX_DOCUMENT_CHARS = 8_000  # with here-documents: no more than the grammar reads, however wide its letters
 _MAX_COMMANDS = 40  # the grammar goes no deeper than this either
+_DEEPER = 3  # commands that a pipe behind a redirection counts for: it nests all before it
 
 _WORD = r"[A-Za-z0-9_./:,@%+^-][A-Za-z0-9_./:,@%+=^-]*+"
 _ENDS = r"(?=[ ;|&\n]|\Z)"
-_COMMAND = re.compile(
+_COMMAND = (
     rf"[A-Za-z_./:][A-Za-z0-9_./:-]*+{_ENDS}"
     rf"""(?:\ ++(?:{_WORD}|'[^']*+'|"[^"\\$`!]*+"){_ENDS})*+"""
 )
-_NAME = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*|:")
+_FIRST = re.compile(rf"({_COMMAND})(?: *+(&&|\|\||[;|]) *+| *+\Z)?")
 _PARTS = re.compile(r"""'([^']*)'|"([^"]*)"|([^ ]+)""")
 _OUTPUT = re.compile(rf" *+(?:2>&1|2?> ?/dev/null|>>? ?(?P<file>[A-Za-z_./][A-Za-z0-9_./-]*+)){_ENDS}")
 _DOCUMENT = re.compile(
@@ -31,6 +32,7 @@ _DOCUMENT = re.compile(
 _JOINT = re.compile(r" *+(?P<joint>&&|\|\||[;|])|(?: ++#[^\n]*+| *+)(?:\n|\Z)")
 _BLANK = re.compile(r"(?:[ \n]*+(?:#[^\n]*+(?:\n|\Z))?)*+")
 _EXPANDS = re.compile(r"[$`\\]")
+_BLANKS = frozenset(" \n#")
 _HALF = re.compile("[\ud800-\udfff]")
 _SPOKEN = word_set(
     "if then else elif fi for while until do done case esac in select function coproc time declare typeset"
@@ -42,12 +44,18 @@ _SPOKEN = word_set(
 class Pipeline(NamedTuple):
     """The words of the commands of a pipeline. `written`: the file that what was said so far writes.
 
-    `ends` says that the next one begins a statement of its own.
+    `ends` says that the next one begins a statement of its own, `is_piped` that it reads what all of the
+    statement so far prints: behind `2>&1` the grammar has it so.
     """
 
     commands: list[list[str]]
     written: str | None = None
     ends: bool = False
+    is_piped: bool = False
+
+
+_Read = tuple[Pipeline, int, bool]
+"""A pipeline, where the next begins, and whether one has to follow."""
 
 
 def split(text: str) -> list[Pipeline] | None:
@@ -62,7 +70,7 @@ def split(text: str) -> list[Pipeline] | None:
         if found is None:
             return None
         pipeline, position, is_open = found
-        commands += len(pipeline.commands)
+        commands += len(pipeline.commands) + _DEEPER * pipeline.is_piped
         pipelines.append(pipeline)
         position = _skip_blank(text, position)
         if commands > _MAX_COMMANDS or (is_open and position >= size):
@@ -70,33 +78,43 @@ def split(text: str) -> list[Pipeline] | None:
     return pipelines or None
 
 
-def _read_pipeline(text: str, position: int) -> tuple[Pipeline, int, bool] | None:
-    """Read one pipeline; give it, where the next begins, and whether one has to follow."""
+def _read_pipeline(text: str, position: int) -> _Read | None:
     commands: list[list[str]] = []
     while len(commands) <= _MAX_COMMANDS:
-        command = _COMMAND.match(text, position)
+        command = _FIRST.match(text, position)
         if command is None:
             return None
-        words = _words(command[0])
-        if words[0] in _SPOKEN or _NAME.fullmatch(words[0]) is None:
+        words, joint = _words(command[1]), command[2]
+        if words[0] in _SPOKEN or (":" in words[0] and words[0] != ":"):
             return None
         commands.append(words)
-        position, written = command.end(), None
-        while output := _OUTPUT.match(text, position):
-            position, written = output.end(), _kept(output["file"]) or written
-        if words[-1] == "-" and position > command.end():
-            return None  # the grammar makes it part of the redirection
-        joint = _JOINT.match(text, position)
-        if joint is None:
-            return _read_document(text, position, Pipeline(commands, written))
-        position = joint.end()
-        if joint["joint"] != "|":
-            ends = joint["joint"] in (None, ";")
-            return Pipeline(commands, written, ends), position, not ends
-        if written:
-            return None
-        position = _skip_blank(text, position)
+        position = command.end()
+        if joint is None and position < len(text):
+            return _read_rest(text, command.end(1), commands)
+        if joint != "|":
+            ends = joint is None or joint == ";"
+            return Pipeline(commands, None, ends), position, not ends
     return None
+
+
+def _read_rest(text: str, start: int, commands: list[list[str]]) -> _Read | None:
+    """Read what follows a command and is no mere joint: output, the line's end, a here-document."""
+    position, written = start, None
+    while output := _OUTPUT.match(text, position):
+        position, written = output.end(), _kept(output["file"]) or written
+    if commands[-1][-1] == "-" and position > start:
+        return None  # the grammar makes it part of the redirection
+    joint = _JOINT.match(text, position)
+    if joint is None:
+        return _read_document(text, position, Pipeline(commands, written))
+    if joint["joint"] == "|":
+        if written or text[joint.end() : joint.end() + 1] == "\n":
+            return None  # what a pipe's other line belongs to, the grammar sees otherwise
+        return Pipeline(commands, is_piped=True), joint.end(), True
+    if "#" in joint[0] and "=" in text[:position]:
+        return None  # the grammar takes a comment behind `a=b=` for words
+    ends = joint["joint"] in (None, ";")
+    return Pipeline(commands, written, ends), joint.end(), not ends
 
 
 def _kept(file: str | None) -> str | None:
@@ -111,11 +129,13 @@ def _words(command: str) -> list[str]:
 
 def _skip_blank(text: str, position: int) -> int:
     """Skip space, line ends and comments."""
+    if text[position : position + 1] not in _BLANKS:
+        return position
     found = _BLANK.match(text, position)
     return found.end() if found else position
 
 
-def _read_document(text: str, position: int, pipeline: Pipeline) -> tuple[Pipeline, int, bool] | None:
+def _read_document(text: str, position: int, pipeline: Pipeline) -> _Read | None:
     """Skip a here-document in which nothing is expanded and that no shell reads."""
     opened = _DOCUMENT.match(text, position)
     if opened is None or "sh" in text[:position] or pipeline.commands[-1][-1] == "-":

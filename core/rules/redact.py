@@ -74,7 +74,10 @@ class Redactor:
             whole, starts = _joined(raw)
             inside = [*secret_table.table().spans(whole)[0], *self._own_spans(whole)]
             found += [(starts[start], starts[end - 1] + 1) for start, end in inside]
-        found += self._own_spans(raw)
+        if self._own:
+            found += self._own_spans(raw)
+        if not found:
+            return found
         whole_characters = [_widened(raw, span) for span in found]
         return [span for span in _merged(whole_characters) if raw[slice(*span)] != _MASK_BYTES]
 

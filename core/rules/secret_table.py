@@ -57,10 +57,11 @@ class _Halves:
     sets: tuple[_Set, ...]
 
     def Match(self, text: bytes) -> list[int]:  # noqa: N802 - as the sets themselves
-        step = len(self.sets)
-        return [
-            index * step + place for place, one in enumerate(self.sets) for index in one.Match(text) or ()
-        ]
+        found: list[int] = []
+        for place, one in enumerate(self.sets):
+            if hits := one.Match(text):
+                found += [index * len(self.sets) + place for index in hits]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from core.model.skill import SkillScope
 from core.model.trace import ErrorClass
 from core.rules import pattern_text, skills
 from core.rules.mining import Pattern, PatternKey
-from core.rules.pattern_skill import MAX_NAME, name_apart, skill_of
+from core.rules.pattern_skill import name_apart, skill_of
+from core.rules.skills import MAX_NAME
 from core.services.rulings import key_of
 
 PROJECT = "/srv/app"

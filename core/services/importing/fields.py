@@ -11,13 +11,12 @@ MOST = 2**62  # what SQLite can hold, and more than anything counts to
 _MILLISECONDS = 1e11  # seconds would be the year 5138
 
 
-def text(record: Record, *names: str) -> str | None:
+def text(record: Record, name: str, *others: str) -> str | None:
     """Give the first of those fields that is a text with something in it."""
-    for name in names:
-        value = record.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return None
+    value = record.get(name)
+    if value and isinstance(value, str):
+        return value
+    return text(record, *others) if others else None
 
 
 def flag(record: Record, *names: str) -> bool | None:
@@ -42,7 +41,7 @@ def time(record: Record, *names: str) -> float | None:
     """Give the first of those fields that is a time (ISO, s or ms), in seconds since the epoch."""
     for name in names:
         value = record.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e14:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e14:
             return value / 1000 if value > _MILLISECONDS else float(value)
         if isinstance(value, str):
             try:
