@@ -21,7 +21,7 @@ from core.rules import safety
 
 UNDO_S = 600.0
 REMIND_S = 2 * 86_400.0
-EXPIRMemberS = 14 * 86_400.0
+EXPIRE_S = 14 * 86_400.0
 SHARPEN_FROM = 3  # violations from which on sharpening is offered unasked
 
 
@@ -143,7 +143,7 @@ def next_domain(current: Domain) -> Domain:
 
 def is_expired(proposal: Proposal, now: float) -> bool:
     """Say whether nobody decided for 14 days."""
-    return proposal.state is State.PENDING and now - proposal.created >= EXPIRMemberS
+    return proposal.state is State.PENDING and now - proposal.created >= EXPIRE_S
 
 
 def is_to_be_reminded(proposal: Proposal, now: float) -> bool:
