@@ -25,6 +25,7 @@ class Journey:
 
     house: House
     retries: int = 0
+    kills: int = 1
     _seen: dict[str, MessageView] = field(default_factory=dict)
 
     def acts(self) -> list[Callable[[], Awaitable[None]]]:
@@ -85,7 +86,7 @@ async def check(journey: Journey) -> None:
     once = [text for text in texts if REPEATED not in text]
     assert sum("fixed" in text for text in once) <= 1
     assert sum("· p-001" in text for text in once) <= 1
-    assert sum(REPEATED in text for text in texts) <= 1
+    assert sum(REPEATED in text for text in texts) <= journey.kills  # each may cut one sending off
     assert sum(INTERRUPTED in text for text in texts) == journey.retries or REPEATED in "".join(texts)
     assert RULE in house.told()
     # A prompt reaches the model again only where the person tapped Retry.

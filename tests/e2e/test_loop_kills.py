@@ -36,7 +36,7 @@ LATER = [f"{step}:{number}" for step, most in STEPS.items() for number in range(
 
 async def _travel(build: Build, pi: str, killed_after: tuple[int, ...]) -> None:
     house = await build(pi=pi, analysis_delay_s=PATIENT_S)
-    journey = Journey(house)
+    journey = Journey(house, kills=len(killed_after))
     for number, act in enumerate(journey.acts(), 1):
         await act()
         if number in killed_after:
