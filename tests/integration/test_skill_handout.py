@@ -13,7 +13,7 @@ SESSIONS = ("s1", "s2", "s3", "s4", "s5")
 
 async def failing(gate: Gate, agent: str = "pi") -> None:
     """Let an agent fail often enough for a skill."""
-    calls = [replace(each, trace=replace(each.trace, agent=agent)) for each in story(SESSIONS)]
+    calls = [each._replace(trace=replace(each.trace, agent=agent)) for each in story(SESSIONS)]
     await take_in(gate, calls)
 
 
