@@ -10,7 +10,7 @@ from core.rules.lexicon import STOP_WORDS, concept
 from core.rules.stemming import fold
 
 MOST_TERMS = 64
-MOST_COMPARED = 2_000  # later rules with one term: bounds the whole search, beyond what small stores reach
+MOST_COMPARED = 500  # later rules with one of the rarest terms: bounds the whole search in very large stores
 _ROUNDING = 1e-9
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")  # letters of any script
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -46,7 +46,8 @@ class Neighbours:
     """Which later rules share at least that much of their terms with a rule, without comparing all with all.
 
     Two sets that share `least` of their terms have one of their rarest `n - ceil(least * n) + 1` in common
-    (n terms each; the order must be the same for both): only those are indexed and looked up.
+    (n terms each; the order must be the same for both): only those are indexed and looked up. What two rules
+    share beyond those lies in the rest of one of them: few common ones leave too little to reach `least`.
     """
 
     def __init__(self, rules: Sequence[str], least: float) -> None:
@@ -54,23 +55,30 @@ class Neighbours:
         self._least = least
         self._frequency = Counter(term for each in self._terms for term in each)
         self._holders: defaultdict[str, list[int]] = defaultdict(list)
-        for number, each in enumerate(self._terms):
-            for term in self._rarest(each):
+        self._rest = [max(ceil(least * len(each) - _ROUNDING) - 1, 0) for each in self._terms]
+        for number in range(len(rules)):
+            for term in self._rarest(number):
                 self._holders[term].append(number)
 
-    def _rarest(self, found: frozenset[str]) -> list[str]:
-        in_order = sorted(found, key=lambda term: (self._frequency[term], term))
-        return in_order[: len(in_order) - ceil(self._least * len(in_order) - _ROUNDING) + 1]
+    def _rarest(self, number: int) -> list[str]:
+        in_order = sorted(self._terms[number], key=lambda term: (self._frequency[term], term))
+        return in_order[: len(in_order) - self._rest[number]]
 
     def later(self, number: int) -> list[tuple[int, float]]:
         """Give the later rules and what they share, those that share most first, then by their number."""
         own = self._terms[number]
-        near: set[int] = set()
-        for term in self._rarest(own):
+        common: Counter[int] = Counter()
+        for term in self._rarest(number):
             holders = self._holders[term]
             start = bisect_right(holders, number)
-            near.update(holders[start : start + MOST_COMPARED])
+            common.update(holders[start : start + MOST_COMPARED])
+        near = [each for each, count in common.items() if self._may_reach(number, each, count)]
         found = [(each, shared(own, self._terms[each])) for each in near]
         return sorted(
             (each for each in found if each[1] >= self._least), key=lambda each: (-each[1], each[0])
         )
+
+    def _may_reach(self, one: int, other: int, count: int) -> bool:
+        most = count + max(self._rest[one], self._rest[other])
+        both = len(self._terms[one]) + len(self._terms[other])
+        return most * (1 + self._least) >= self._least * both - _ROUNDING
