@@ -1,8 +1,5 @@
 """`auto-improve run`: settings, lock, core, bot, and a clean end."""
 
-from bot import lean  # noqa: F401 -- before whoever imports the libraries whole
-
-# isort: split
 import asyncio
 import contextlib
 import gc

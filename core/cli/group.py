@@ -7,7 +7,7 @@ from typing import cast
 import click
 
 from core.cli import intake
-from core.cli.lean import without_colours
+from core.cli.lean import without_optional_parts
 from core.cli.speech import tell
 from core.cli.spoken import SpokenGroup
 
@@ -60,7 +60,7 @@ class LazyGroup(SpokenGroup):
         if cmd_name not in self._lazy:
             return super().get_command(ctx, cmd_name)
         module, _, attribute = self._lazy[cmd_name].partition(":")
-        with without_colours():
+        with without_optional_parts():
             return cast(click.Command, getattr(import_module(module), attribute))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
