@@ -22,6 +22,7 @@ from tests.fakes.stub_provider import StubProvider
 
 PROMPT_LIMIT_MS, CALL_LIMIT_MS = 2.0, 1.0
 CALLS = 5
+FRESH_EVERY = 10
 BLOCK = (
     "## Lessons learned (auto-improve)\nApproved by the person.\n" + "- [debug] Run the tests first.\n" * 150
 )
@@ -80,8 +81,8 @@ async def measure(
                 await pi.say("work")  # all warm
         taken = await in_turns(pis, rounds)
     times = json.loads((folder / "ours" / "times.json").read_text())
-    ours_alone = taken["ours_over_any"]
-    is_within = ours_alone["prompt_ms"] <= PROMPT_LIMIT_MS and ours_alone["call_ms"] <= CALL_LIMIT_MS
+    cost = taken["ours_over_bare"]
+    is_within = cost["prompt_ms"] <= PROMPT_LIMIT_MS and cost["call_ms"] <= CALL_LIMIT_MS
     return {**taken, **handlers(times), "is_within_limits": is_within}
 
 
@@ -104,7 +105,9 @@ async def in_turns(pis: dict[str, Rpc], rounds: int) -> dict[str, Any]:
     took: dict[str, dict[str, list[float]]] = {name: {"hello": [], "work": []} for name in pis}
     cpu_s = {name: pi.cpu_s() for name, pi in pis.items()}
     order = list(pis)
-    for _ in range(rounds):
+    for number in range(rounds):
+        if number % FRESH_EVERY == 0:
+            await renew(pis)
         order.append(order.pop(0))
         for name in order:
             for kind, found in took[name].items():
@@ -125,6 +128,16 @@ async def in_turns(pis: dict[str, Rpc], rounds: int) -> dict[str, Any]:
         for one, other in (("any", "bare"), ("ours", "any"), ("ours", "bare"))
     }
     return {**rounded(medians), **cost}
+
+
+async def renew(pis: dict[str, Rpc]) -> None:
+    """Begin new sessions: each request sends the whole one, and a long one drowns what is measured."""
+    for pi in pis.values():
+        await pi.renew()
+    await asyncio.sleep(1.0)
+    for pi in pis.values():
+        for _ in range(2):
+            await pi.say("work")  # warm again
 
 
 def added(one: dict[str, list[float]], other: dict[str, list[float]]) -> dict[str, float]:

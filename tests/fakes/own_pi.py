@@ -82,6 +82,11 @@ class Rpc:
         listed = found.events[-1]["data"]["commands"]
         return [each["name"] for each in listed if each["source"] == "extension"]
 
+    async def renew(self) -> None:
+        """Begin a new session."""
+        await self._send({"type": "new_session"})
+        await self.until(lambda each: each.get("command") == "new_session")
+
     def cpu_s(self) -> float:
         """Give the processor time the process itself has used so far."""
         stat = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
