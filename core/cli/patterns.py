@@ -79,7 +79,9 @@ def _show_one(one: Standing) -> None:
     show.line(tell("patterns.counts", **counts))
     key = "told" if one.ruling is not None and one.state is not State.REJECTED else "would_tell"
     show.line(tell(f"patterns.{key}", line=one.line.removeprefix("- ")))
+    show.field("last_command", one.pattern.last_cmd)
     show.line(one.pattern.last_error)
+    show.field("worked", one.pattern.last_recovery)
 
 
 @patterns.command(help=tell("help.patterns_accept"))

@@ -79,7 +79,7 @@ class Gate:
         return await self._decide("promote", by, lambda tx: promote(tx, seen, settings, id, project, by))
 
     async def demote(self, name: str, project: str, by: By) -> list[Ruling]:
-        """Remove a skill by its name, or by the id of its pattern. Raises Refused, NotFound, Invalid."""
+        """Remove a skill by its name, or by the id of its pattern. Raises Refused, Invalid."""
         return await self._decide("demote", by, lambda tx: demote(tx, name, project, by))
 
     async def purge(self, id: str, project: str, by: By) -> list[str]:
@@ -154,10 +154,13 @@ def promote(tx: CoreTx, seen: Seen, settings: CoreSettings, id: str, project: st
 
 
 def demote(tx: CoreTx, name: str, project: str, by: By) -> list[Ruling]:
-    """Take the skill of that name, or those of a pattern's id, away. Raises Refused, NotFound, Invalid."""
+    """Take the skill of that name, or those of a pattern's id, away. Raises Refused, Invalid."""
     if name in pattern_skills.names(tx):
         return [pattern_skills.forget(tx, name, by)]
-    held = [each for each in patterns.need_accepted(tx, name, project) if each.skill]
+    try:
+        held = [each for each in patterns.need_accepted(tx, name, project) if each.skill]
+    except Refused:  # "accept it first" would be no answer to who wants a skill away
+        held = []
     if not held:
         raise Refused("pattern.no_skill", name=name)
     return [pattern_skills.forget(tx, each.skill, by) for each in held]

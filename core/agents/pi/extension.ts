@@ -694,10 +694,17 @@ const TEXTS: Record<string, Record<string, string>> = {
     none_wait: "Nothing waits for a decision.",
     none: "Nothing yet.",
     remove: "Disable {id}?",
+    evolver_usage:
+      "/evolver status | show id | accept id [note] | reject id#class (this error), reject id (everything about that command) | reopen id | promote id | skills | demote name | review",
+    silence: "What should be silent from now on?",
+    this_error: "❌ This error: {error}",
+    everything: "🔇 Everything about {verb}",
+    undecided: "Nothing was decided.",
+    no_skills: "No pattern is a skill yet. /evolver promote id makes one of it.",
     usage: "Usage: {usage}",
     failed: "auto-improve: {reason}",
     missing: "the command {command} does not start. Run `auto-improve install pi` again.",
-    slow: "no answer within {seconds} s.",
+    slow: "no answer within {seconds} s: the machine is busy, or another program holds the store. Try again.",
     unwritable: "auto-improve cannot keep what tools do ({reason}); everything else goes on.",
     unreadable: "auto-improve cannot read its context file ({reason}); the agent is told no lessons.",
   },
@@ -731,10 +738,17 @@ const TEXTS: Record<string, Record<string, string>> = {
     none_wait: "Rien n’attend de décision.",
     none: "Rien pour l’instant.",
     remove: "Désactiver {id} ?",
+    evolver_usage:
+      "/evolver status | show id | accept id [note] | reject id#classe (cette erreur), reject id (tout sur cette commande) | reopen id | promote id | skills | demote nom | review",
+    silence: "Sur quoi faut-il se taire désormais ?",
+    this_error: "❌ Cette erreur : {error}",
+    everything: "🔇 Tout sur {verb}",
+    undecided: "Rien n’a été décidé.",
+    no_skills: "Aucun motif n’est encore une compétence. /evolver promote id en fait une.",
     usage: "Usage : {usage}",
     failed: "auto-improve : {reason}",
     missing: "la commande {command} ne démarre pas. Relancez `auto-improve install pi`.",
-    slow: "pas de réponse en {seconds} s.",
+    slow: "pas de réponse en {seconds} s : la machine est occupée, ou un autre programme tient le dépôt. Réessayez.",
     unwritable: "auto-improve ne peut pas noter ce que font les outils ({reason}) ; le reste continue.",
     unreadable: "auto-improve ne peut pas lire son fichier de contexte ({reason}) ; aucune leçon n’est dite à l’agent.",
   },
@@ -931,7 +945,7 @@ async function review(line: CommandLine, ctx: any): Promise<void> {
 // ---- the other commands -----------------------------------------------------------------------------------
 
 const DOMAINS = ["debug", "refactoring", "feature", "review", "general"];
-const EVOLVER = ["status", "show", "accept", "reject", "promote", "skills", "demote", "review"];
+const EVOLVER = ["status", "show", "accept", "reject", "reopen", "promote", "skills", "demote", "review"];
 const LISTS = ["global", "project", "inactive", "search", ...DOMAINS];
 
 async function listLessons(line: CommandLine, ctx: any, text: string): Promise<void> {
@@ -972,13 +986,36 @@ async function removeLesson(line: CommandLine, ctx: any, text: string): Promise<
 }
 
 async function evolve(line: CommandLine, ctx: any, text: string): Promise<void> {
-  const [verb = "status", id, ...note] = text.trim().split(/\s+/).filter(Boolean);
+  const [word = "status", id, ...note] = text.trim().split(/\s+/).filter(Boolean);
+  const verb = word.toLowerCase();
   if (verb === "review") return review(line, ctx);
   if (verb === "status") return show(ctx, (await line.run(["patterns", "list"])) || say("none"));
-  if (verb === "skills") return show(ctx, (await line.run(["skills", "list"])) || say("none"));
-  if (!EVOLVER.includes(verb) || !id) return show(ctx, say("usage", { usage: say("evolver") }), "warning");
-  const told = verb === "accept" && note.length ? [id, ...words(note.join(" "))] : [id];
-  show(ctx, await line.run(["patterns", verb], told));
+  if (verb === "skills") return listSkills(line, ctx);
+  // Only a note has several words: `reject bash:npm test` must not be taken for all of bash:npm.
+  const isClear = EVOLVER.includes(verb) && id && (verb === "accept" || note.length === 0);
+  if (!isClear) return show(ctx, say("usage", { usage: say("evolver_usage") }), "warning");
+  if (verb === "reject" && ctx.hasUI) return rejectPattern(line, ctx, id);
+  show(ctx, await line.run(["patterns", verb], [id, ...words(note.join(" "))]));
+}
+
+/** Ask what a rejection is about, as the chat's card does: one error, or everything of that command. */
+async function rejectPattern(line: CommandLine, ctx: any, id: string): Promise<void> {
+  const found = await line.json(["patterns", "show"], [id]);
+  const card = await line.run(["patterns", "show"], [id]);
+  const targets = new Map<string, string>();
+  for (const each of found) targets.set(say("this_error", { error: each.error_class ?? each.id }), each.id);
+  targets.set(say("everything", { verb: found[0].verb || found[0].tool }), id.split("#")[0]);
+  const chosen = await ctx.ui.select(`${card}\n\n${say("silence")}`, [...targets.keys()]);
+  const target = targets.get(chosen);
+  if (target === undefined) return show(ctx, say("undecided")); // Escape
+  show(ctx, await line.run(["patterns", "reject"], [target]));
+}
+
+/** List the skills that patterns became; the command line's own list has every skill there is. */
+async function listSkills(line: CommandLine, ctx: any): Promise<void> {
+  const all = await line.json(["skills", "list"]);
+  const made = all.filter((each: Json) => stringOf(each.origin).startsWith("pattern "));
+  show(ctx, made.map((each: Json) => `${each.name}  ${each.description}`).join("\n") || say("no_skills"));
 }
 
 async function showBlock(line: CommandLine, ctx: any): Promise<void> {
