@@ -226,8 +226,7 @@ async def open_bot(
         checkups.wake()
         for signal in reply.signals:
             runner.signal(signal)
-        if reply.gone_skills is not None:
-            upkeep.wake(reply.gone_skills)
+        upkeep.wake(reply.gone_skills)
 
     lanes = Lanes(core.store, app, core.clock, probe, after, sender.wake)
     poller = Poller(core.store, api, core.clock, probe, lanes.put, lanes.answer_full)

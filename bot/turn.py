@@ -77,7 +77,7 @@ class Reply:
     toast: str = ""
     is_alert: bool = False
     signals: tuple[Signal, ...] = ()
-    gone_skills: tuple[str, ...] | None = None  # files of skills are to follow; these are no more
+    gone_skills: tuple[str, ...] = ()  # whose files are to go too
 
 
 Effect = Callable[[Tx], Reply | None]

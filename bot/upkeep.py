@@ -22,6 +22,7 @@ log = structlog.get_logger()
 SPOOL = "spool"
 SPOOL_EVERY_S = 2.0
 MIRROR_EVERY_S = 60.0
+TOGETHER_S = 0.2  # what comes one behind the other is looked at once
 DAY_S = 86_400.0
 SETTLED_S = 60.0  # a backup reads the whole store, which is no help to a bot that is starting
 _LAST_DAILY = "upkeep.daily"
@@ -38,7 +39,7 @@ class Upkeep:
         self._began = core.clock.now()
 
     def wake(self, gone: Iterable[str] = ()) -> None:
-        """Look again: something was decided; `gone` are skills whose files go."""
+        """Look again soon: something may have been decided; `gone` are skills whose files go."""
         self._gone.update(gone)
         self._wake.set()
 
@@ -56,6 +57,7 @@ class Upkeep:
                     await self._wake.wait()
             except TimeoutError:
                 continue
+            await asyncio.sleep(TOGETHER_S)
 
     async def _publish(self) -> None:
         """Write what others read when a decision was made, and look for hand edits once a minute."""

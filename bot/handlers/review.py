@@ -51,9 +51,7 @@ def taps(cards: Deck) -> dict[Kind, OnTap]:
             return Reply(toast=say_error(error, tap.language), is_alert=True)
         return _turn(tx, desk, tap, replace(hand, at=hand.at + 1, decided=hand.decided + 1), toast, gone)
 
-    def _turn(
-        tx: Tx, desk: Desk, tap: Tap, hand: Hand, toast: str, gone: tuple[str, ...] | None = None
-    ) -> Reply:
+    def _turn(tx: Tx, desk: Desk, tap: Tap, hand: Hand, toast: str, gone: tuple[str, ...] = ()) -> Reply:
         cards.turn(tx, desk, tap.lane, tap.button.ref, hand, tap.language, tap.now)
         return Reply(toast=toast, gone_skills=gone)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from core.errors import Invalid, NotFound, Stale
 from core.model.evidence import Evidence
-from core.model.feedback import CreditKind, Feedback
+from core.model.feedback import CreditKind, Feedback, Source
 from core.model.ids import LessonId
 from core.model.lesson import Lesson, Scope
 from core.model.proposal import Analysis, AnalysisState, Finding, Proposal, State, Verdict
@@ -135,12 +135,17 @@ def _nothing(
 
 
 def _proposed(tx: CoreTx, case: _Case, finding: Finding) -> Conclusion:
-    basis = basis_of(tx, case.analysis, case.vote)
-    made = proposals.propose(tx, finding, basis, case.now)
+    made = _handed_in(tx, case, finding)
     ended = end(tx, case.analysis, made)
     lesson = tx.lessons.get(made.lesson) if made.lesson else None
     violations = lesson.violations if lesson else 0
     return Conclusion(ended, case.vote, made.verdict, made, lesson, violations, finding.cause)
+
+
+def _handed_in(tx: CoreTx, case: _Case, finding: Finding) -> Proposal:
+    """Put a finding before the people; one from the terminal says so, and the chat shows it too."""
+    surface = "analysis" if case.vote.source is Source.TELEGRAM else case.vote.source.value
+    return proposals.propose(tx, finding, basis_of(tx, case.analysis, case.vote), case.now, surface=surface)
 
 
 def _reworded(tx: CoreTx, case: _Case, existing: Proposal, finding: Finding) -> Conclusion:
@@ -172,7 +177,7 @@ def _violated(tx: CoreTx, case: _Case, lesson: Lesson, finding: Finding) -> Conc
     if is_new and lesson.violations >= approval.SHARPEN_FROM:
         if finding.rule.strip() and approval.folded(finding.rule) != approval.folded(lesson.rule):
             sharper = replace(finding, verdict=Verdict.MERGE, lesson=lesson.id)
-            made = proposals.propose(tx, sharper, basis_of(tx, case.analysis, case.vote), case.now)
+            made = _handed_in(tx, case, sharper)
             ended = end(tx, ended, made)
         else:
             ended = restart(tx, ended, case.now, sharpen=lesson.id)

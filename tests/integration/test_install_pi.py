@@ -209,6 +209,6 @@ def test_the_skill_is_what_the_agreement_says(shell: Shell, agent: Path) -> None
     assert text.startswith(f'---\nname: auto-improve\ndescription: "{description}"\n---\n')
     assert all(f"**{duty}" in text for duty in ("Analyse", "Formulate", "Detect", "Propose", "Consolidate"))
     assert "{command}" not in text
-    # It stands in every system prompt: one character beyond Latin-1 there makes Pi's whole request two bytes a
+    # It stands in every system prompt: one character beyond Latin-1 makes Pi's whole request two bytes a
     # character, 3 ms a request slower in a long session. Hence "thumbs down", not the sign.
     assert max(description) <= "\xff"
