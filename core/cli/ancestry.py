@@ -6,6 +6,8 @@ from pathlib import Path
 
 PROC = Path("/proc")
 _MAX_DEPTH = 64
+# They carry Pi's path in a command line that they were given, and stay above the Pi that they started.
+_LAUNCHERS = frozenset(b"sh ash bash dash zsh ksh fish tmux screen script su sudo doas".split())
 
 
 def environments() -> Iterator[Mapping[str, str]]:
@@ -44,6 +46,8 @@ def _is_pi(pid: int) -> bool:
     except OSError:
         return False
     words = [each.strip() for each in argv]
+    if words[0].rpartition(b"/")[2].lstrip(b"-") in _LAUNCHERS:
+        return False
     return words[0] == b"pi" or any(b"/pi-coding-agent/" in each for each in words[:3])
 
 

@@ -69,3 +69,43 @@ def test_what_is_no_text_is_read_all_the_same(proc: Path) -> None:
     (proc / "100" / "environ").write_bytes(b"\xff=\xfe\0nonsense\0PI_SESSION_ID=s\0")
 
     assert list(ancestry.environments())[1]["PI_SESSION_ID"] == "s"
+
+
+NODE = ["/opt/node", "/opt/pi-coding-agent/dist/cli.js"]
+WHOLE = " ".join(NODE)
+
+
+def run_as(proc: Path, pid: int, parent: int, *argv: str) -> None:
+    """Write what the kernel would say of a process that was started like that."""
+    process(proc, pid, parent, "")
+    (proc / str(pid) / "cmdline").write_bytes(b"".join(each.encode() + b"\0" for each in argv))
+
+
+@pytest.mark.parametrize("argv", [["pi", "", ""], ["pi   "], NODE, [NODE[0], "--no-warnings", NODE[1]]])
+def test_the_outermost_pi_is_found_by_its_title_or_its_program(proc: Path, argv: list[str]) -> None:
+    """One that an agent started inside of another does not count."""
+    run_as(proc, 100, 90, "pi")
+    run_as(proc, 90, 80, "/bin/bash", "-c", "pi -p hello")
+    run_as(proc, 80, 70, *argv)
+    run_as(proc, 70, 0, "-bash")
+
+    assert ancestry.outermost_pi() == 80
+
+
+@pytest.mark.parametrize(
+    "argv", [["sh", "-c", WHOLE], ["-bash", "-c", WHOLE], ["/usr/bin/tmux", "new", WHOLE], ["sudo", *NODE]]
+)
+def test_what_started_pi_is_no_pi(proc: Path, argv: list[str]) -> None:
+    """A shell stays above the Pi whose path is in its command line: the person's tickets are Pi's own."""
+    run_as(proc, 100, 90, "pi")
+    run_as(proc, 90, 0, *argv)
+
+    assert ancestry.outermost_pi() == 100
+
+
+def test_without_a_pi_above_there_is_none(proc: Path) -> None:
+    """A person's own shell, and a process whose command line cannot be read."""
+    run_as(proc, 100, 90, "bash")
+    process(proc, 90, 0, "")
+
+    assert ancestry.outermost_pi() is None
