@@ -1,5 +1,6 @@
 """pi-evolver's commands in Pi's own terminal, on the real Pi, decided in its dialogs (product.md 2 and 4)."""
 
+import asyncio
 import fcntl
 import json
 import time
@@ -11,7 +12,9 @@ import pytest
 from tests.calls import ID, MISSING, write_lines
 from tests.e2e.pi_install import PI_084, PI_16, pi_command
 from tests.fakes.own_pi import Json, OwnPi, bash, installed_pi, script
+from tests.fakes.pi_home import MODEL
 from tests.fakes.stub_provider import StubProvider
+from tests.fakes.terminal import Terminal, run_in_terminal
 
 pytestmark = [pytest.mark.pi, pytest.mark.timeout(150)]
 BOTH = [PI_16, pytest.param(PI_084, marks=pytest.mark.long)]
@@ -272,3 +275,31 @@ async def test_people_are_asked_in_french(own: OwnPi) -> None:
     assert escaped.asked[0]["options"] == ["❌ Cette erreur : usage", "🔇 Tout sur npm:test"]
     assert escaped.told == ["Rien n’a été décidé."]
     assert await states(own) == {ID: "rejected"}
+
+
+async def test_rejecting_in_pis_own_screen(own: OwnPi) -> None:
+    """Keys pressed by a person: Escape leaves it, then one down and Enter."""
+    env = {**own.env, "TERM": "xterm-256color"}
+    async with run_in_terminal((*own.command, "--model", MODEL), cwd=own.project, env=env) as screen:
+        await screen.see(MODEL.partition("/")[2])
+        await enter(screen, f"/evolver reject {ID} ")
+        await screen.see("Everything about npm:test")
+        screen.keys("\x1b")
+        await screen.see("Nothing was decided.")
+        undecided = await states(own)
+        await enter(screen, f"/evolver reject {ID} ")
+        await screen.see("Everything about npm:test")
+        screen.keys("\x1b[B")
+        await screen.see("→ 🔇 Everything about npm:test")
+        screen.keys("\r")
+        await screen.see(f"{WHOLE} rejected")
+
+    assert (undecided, await states(own)) == ({ID: "candidate"}, {ID: "rejected"})
+
+
+async def enter(screen: Terminal, text: str) -> None:
+    """Type a line as a person does: what comes at once with its end would be a paste."""
+    screen.keys(text)
+    await screen.see(text.strip())
+    await asyncio.sleep(0.3)
+    screen.keys("\r")
