@@ -24,7 +24,7 @@ _STRING_OR_MARK = re.compile(r'"(?:[^"\\\n]|\\.)*"|-->|<!--|\n')
 _REST_BEFORE_OPEN = re.compile(r"[^`\n<]*(?:<(?!!--)[^`\n<]*)*(?=<!--)")
 _PARTIAL_OPEN = re.compile(r"[^`\n<]*(?:<(?!!?-?\Z)[^`\n<]*)*(<!?-?)\Z")
 # A fence may be opened inside a list item or a quote; then it ends with them at the latest.
-_CONTAINER = r"(?:[ ]{0,3}(?:[-*+]|\d{1,9}[.)])[ ]++|[ ]{0,3}>[ ]?+)*+"
+_CONTAINER = r"(?:[ ]{0,3}(?:[-*+]|\d{1,9}[.)])[ ]++|[ ]{0,3}>[ ]?+)*"
 _FENCE = rf"(?P<container>{_CONTAINER})[ ]{{0,3}}(?P<fence>`{{3,}}(?=[^`\n]*$)|~{{3,}})"
 _FENCE_OPEN = re.compile(f"^{_FENCE}", re.MULTILINE)
 _EVENT = re.compile(f"^(?:<!--|<!?-?\\Z|{_FENCE})", re.MULTILINE)

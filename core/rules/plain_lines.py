@@ -15,11 +15,12 @@ _MAX_DOCUMENT_CHARS = 8_000  # with here-documents: no more than the grammar rea
 _MAX_COMMANDS = 40  # the grammar goes no deeper than this either
 _DEEPER = 3  # commands that a pipe behind a redirection counts for: it nests all before it
 
+# No group is repeated possessively: before Python 3.11.5 such a match may fail (cpython gh-106052).
 _WORD = r"[A-Za-z0-9_./:,@%+^-][A-Za-z0-9_./:,@%+=^-]*+"
 _ENDS = r"(?=[ ;|&\n]|\Z)"
 _COMMAND = (
     rf"[A-Za-z_./:][A-Za-z0-9_./:-]*+{_ENDS}"
-    rf"""(?:\ ++(?:{_WORD}|'[^']*+'|"[^"\\$`!]*+"){_ENDS})*+"""
+    rf"""(?:\ ++(?:{_WORD}|'[^']*+'|"[^"\\$`!]*+"){_ENDS})*"""
 )
 _FIRST = re.compile(rf"({_COMMAND})(?: *+(&&|\|\||[;|]) *+| *+\Z)?")
 _PARTS = re.compile(r"""'([^']*)'|"([^"]*)"|([^ ]+)""")
@@ -30,7 +31,7 @@ _DOCUMENT = re.compile(
     re.ASCII,
 )
 _JOINT = re.compile(r" *+(?P<joint>&&|\|\||[;|])|(?: ++#[^\n]*+| *+)(?:\n|\Z)")
-_BLANK = re.compile(r"(?:[ \n]*+(?:#[^\n]*+(?:\n|\Z))?)*+")
+_BLANK = re.compile(r"(?:[ \n]++|#[^\n]*+(?:\n|\Z))*")
 _EXPANDS = re.compile(r"[$`\\]")
 _BLANKS = frozenset(" \n#")
 _HALF = re.compile("[\ud800-\udfff]")

@@ -135,6 +135,10 @@ async def run_in_terminal(
 
 
 def _own_terminal() -> None:
-    """Make the pty the controlling terminal, so that Ctrl-C reaches the program."""
+    """Make the pty the controlling terminal, so that Ctrl-C reaches the program.
+
+    Tests that run as a job in the background ignore it, and what they start would too.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
