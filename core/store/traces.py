@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 log = structlog.get_logger()
 
+LATELY_ROWS = 16_384  # counted calls that wait to be put among all others, in order
 _WINDOW_ROWS = 200  # calls of a session that are looked at for a recovery
 
 _Columns = tuple[Value, ...]
@@ -35,7 +36,11 @@ class SqlTraces:
 
     def claim(self, hashes: Sequence[int]) -> set[int]:
         values = {"hashes": json.dumps(sorted(hashes))}
-        return {row[0] for row in self._connection.execute(queries()["trace_claim"], values)}
+        fresh = {row[0] for row in self._connection.execute(queries()["trace_claim"], values)}
+        if fresh and scalar(self._connection, "trace_lately") > LATELY_ROWS:
+            run(self._connection, "trace_settle")
+            run(self._connection, "trace_settled")
+        return fresh
 
     def add(self, traces: Iterable[Trace]) -> None:
         self._connection.executemany(queries()["trace_add"], map(_columns, traces))

@@ -1,5 +1,16 @@
 -- name: trace_claim
-INSERT OR IGNORE INTO counted (hash) SELECT value FROM json_each(:hashes) RETURNING hash;
+INSERT OR IGNORE INTO counted_lately (hash)
+SELECT value FROM json_each(:hashes) WHERE NOT EXISTS (SELECT 1 FROM counted WHERE hash = value)
+RETURNING hash;
+
+-- name: trace_lately
+SELECT count(*) FROM counted_lately;
+
+-- name: trace_settle
+INSERT OR IGNORE INTO counted (hash) SELECT hash FROM counted_lately ORDER BY hash;
+
+-- name: trace_settled
+DELETE FROM counted_lately;
 
 -- name: trace_add
 INSERT INTO trace (ts, session, run, turn, project, agent, tool, is_error, exit_code, aborted, file, cmd, verb,
