@@ -69,7 +69,7 @@ async def test_what_waits_in_the_terminal_is_offered_in_the_chat(rooms: Rooms) -
 
 
 async def test_what_was_decided_in_the_terminal_is_said_on_the_card(rooms: Rooms) -> None:
-    """The card in the chat can no longer be decided, and shows who did it where."""
+    """The card in the chat says so and can no longer be decided."""
     own, house = rooms.own, rooms.house
     async with own.rpc() as pi:
         await pi.say("install left-pad")
