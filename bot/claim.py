@@ -1,18 +1,16 @@
 """What a run begins with: its prompt, its block and its progress message, claimed in one transaction."""
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bot import chats
+from bot import chats, delivery
 from bot.callbacks import Kind, encode
 from bot.locales import say
-from bot.outbox import BUTTON_LIFETIME_S, Key, Keyboard, Message, post
+from bot.outbox import Key, Keyboard, Message, post
 from bot.sender import Sender
 from bot.settings import BotSettings
 from core.model.agent import Assignment
 from core.model.ids import SessionId
-from core.model.mail import Button
 from core.model.run import Prompt, Run, Session
 from core.ports import AgentRunner, AgentSpec, Clock, Ids, Probe, Store
 from core.rules.context import Block
@@ -72,10 +70,8 @@ def claim(tx: Tx, works: Works, id: SessionId) -> Claim | None:
         return None
     block = chats.block_for(tx, works.settings, session)
     run = runs.start(tx, works.ids, prompt, block, now)
-    token = works.ids.token()
-    payload = json.dumps({"session": session.id, "run": run.id})
-    expires = now + BUTTON_LIFETIME_S
-    tx.buttons.put(Button(token, Kind.RUN, session.lane, payload, now, expires, ref=f"run:{run.id}"))
+    facts = {"session": session.id, "run": run.id}
+    token = delivery.new_button(tx, works.ids, Kind.RUN, session.lane, f"run:{run.id}", now, facts)
     keyboard = stop_keyboard(token, session.language)
     message = Message(say("progress.begun", session.language), (), keyboard)
     post(tx, session.lane, message, now=now, ref=f"progress:{run.id}", tokens=(token,))
