@@ -8,7 +8,7 @@ agent, so votes and `/stop` never queue behind one.
 import asyncio
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -89,12 +89,11 @@ class Lanes:
     async def _finish_together(self, taps: list[Incoming]) -> bool:
         """Bring taps to their end in one transaction; False: one failed, so nothing was done."""
         try:
-            turns = [await self._turn(each) for each in taps]
-            replies = await self._store.write(lambda tx: [_conclude(tx, turn) for turn in turns])
+            done = await self._take_turns(taps)
         except Exception as error:  # noqa: BLE001 -- the border of all handlers (P2): each is tried alone
             log.debug("taps are taken one by one", error=str(error))
             return False
-        for turn, reply in zip(turns, replies, strict=True):
+        for turn, reply in done:
             self._follow_up(taps[0].lane, turn.raw, reply)
         return True
 
@@ -118,7 +117,8 @@ class Lanes:
 
     async def _attempt(self, incoming: Incoming) -> Incoming | None:
         try:
-            await self._take_turn(incoming)
+            ((turn, reply),) = await self._take_turns([incoming])
+            self._follow_up(incoming.lane, turn.raw, reply)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 -- the border of all handlers (P2): retried, then dead
@@ -127,10 +127,10 @@ class Lanes:
             return None if is_end else counted
         return None
 
-    async def _take_turn(self, incoming: Incoming) -> None:
-        turn = await self._turn(incoming)
-        reply = await self._store.write(lambda tx: _conclude(tx, turn))
-        self._follow_up(incoming.lane, turn.raw, reply)
+    async def _take_turns(self, updates: Sequence[Incoming]) -> list[tuple[Turn, Reply]]:
+        """Do what updates say, in their order and in one transaction. Raises what handlers raise."""
+        turns = [await self._turn(each) for each in updates]
+        return await self._store.write(lambda tx: [(turn, _conclude(tx, turn)) for turn in turns])
 
     async def _turn(self, incoming: Incoming) -> Turn:
         """Let the handlers say what an update does. Raises what they raise."""
