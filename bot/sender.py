@@ -21,7 +21,7 @@ from bot.patience import insist
 from core.errors import StoreError
 from core.model.ids import SessionId
 from core.model.mail import MailState, Outgoing, Receipt
-from core.ports import Clock, Probe, Store
+from core.ports import Clock, Probe, Store, T
 from core.services import runs
 from core.tables import Tx
 
@@ -238,12 +238,12 @@ class Sender:
     async def _drop(self, lane: str, reason: str) -> None:
         log.warning("chat is gone, nothing more goes there", lane=lane, reason=reason)
         self._live.pop(lane, None)
-        session = await insist(self._store, lambda tx: _close(tx, lane))
+        session = await self._write(lambda tx: _close(tx, lane))
         if session is not None:
             self._on_gone(session)
 
-    async def _write(self, fn: Callable[[Tx], object]) -> None:
-        await insist(self._store, fn)
+    async def _write(self, fn: Callable[[Tx], T]) -> T:
+        return await insist(self._store, fn)
 
 
 async def _wait(wake: asyncio.Event, timeout_s: float) -> None:
