@@ -132,13 +132,12 @@ def _room(other: str, key: _KeyMaker, *, is_choice: bool) -> list[Row]:
 
     The button names the lesson it disables: which one is pushed out may be another by then.
     """
-    ways: Row = (key("merge", "merge"), key("disable_other", MAKE_ROOM + _digits(other), lesson=other))
+    ways: Row = (
+        key("merge", "merge"),
+        key("disable_other", MAKE_ROOM + other.removeprefix(LESSON), lesson=other),
+    )
     waits: Row = () if is_choice else (key("keep_waiting", "wait", lesson=other),)
     return [each for each in (ways, waits) if each]
-
-
-def _digits(lesson: str) -> str:
-    return lesson.removeprefix(LESSON)
 
 
 def room_of(choice: str) -> str:
