@@ -14,7 +14,7 @@ from core.model.feedback import Feedback
 from core.model.ids import LessonId, ProposalId
 from core.model.proposal import Analysis, Proposal, State, Verdict
 from core.rules import approval
-from core.services import choices, room
+from core.services import opposition, room
 from core.services.analysis import Conclusion
 from core.tables import Tx
 from core.texts import has
@@ -51,7 +51,7 @@ def facts_of(tx: Tx, desk: Desk, item: Proposal) -> Facts:
     """Look up what a person should know of the other lessons before deciding."""
     if item.state is not State.PENDING:
         return Facts()
-    conflicts = tuple(choices.conflicts(tx, item))
+    conflicts = tuple(opposition.standing(tx, item))
     pushed = room.pushed_out(tx, item, desk.settings)
     return Facts(conflicts, pushed)
 

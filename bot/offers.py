@@ -13,7 +13,7 @@ from bot.turn import Desk, Reply
 from bot.typed import choice_of
 from core.model.proposal import Proposal
 from core.rules import approval
-from core.services import choices, lessons, proposals, room
+from core.services import choices, lessons, opposition, proposals, room
 from core.services.changes import By
 from core.tables import Tx
 
@@ -34,7 +34,7 @@ def take(tx: Tx, desk: Desk, item: Proposal, taken: Taken, by: Tap | Said) -> Re
             return _merge(tx, desk, item, taken, by)
         case "disable":
             return _make_room(tx, desk, item, taken, by)
-    found = choices.conflicts(tx, item)
+    found = opposition.standing(tx, item)
     if taken.what == "replace" and found:
         other = taken.lesson or found[0].id
         decision = choices.replace_lesson(tx, item.id, taken.version, other, by.user, by.now)

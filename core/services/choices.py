@@ -14,11 +14,6 @@ from core.tables import CoreTx
 CONTRADICTS, DUPLICATE = "contradicts", "duplicate"
 
 
-def conflicts(tx: CoreTx, proposal: Proposal) -> list[Lesson]:
-    """Give the active lessons a proposal may contradict: `proposals.approve` wants a choice about each."""
-    return opposition.standing(tx, proposal)
-
-
 def replace_lesson(
     tx: CoreTx,
     id: str,
@@ -36,7 +31,7 @@ def replace_lesson(
     proposal = proposals.need_proposal(tx, id)
     approval.require(proposal, version)
     about = proposal.conflicts
-    if lesson not in [each.id for each in conflicts(tx, proposal)]:
+    if lesson not in [each.id for each in opposition.standing(tx, proposal)]:
         raise Refused("proposal.no_conflict", id=id, lesson=lesson)
     if proposal.lesson != lesson and lesson not in proposal.absorbs:
         by = By(who, now, surface, batch)
@@ -61,16 +56,7 @@ def _onto(tx: CoreTx, proposal: Proposal, lesson: Lesson, by: By, verb: str, rel
     return turned
 
 
-def merge_into(
-    tx: CoreTx,
-    id: str,
-    version: int,
-    lesson: str,
-    who: str,
-    now: float,
-    surface: str = "telegram",
-    batch: str = "",
-) -> Proposal:
+def merge_into(tx: CoreTx, id: str, version: int, lesson: str, by: By) -> Proposal:
     """Make a new lesson one that rewords a lesson of the same place: a new version, still to be approved.
 
     Raises NotFound, Stale (decided, changed), Refused (no new lesson, or that one is told elsewhere).
@@ -81,7 +67,7 @@ def merge_into(
     is_fit = target.active and (target.scope, target.project) == (proposal.scope, home)
     if proposal.verdict is not Verdict.NEW or not is_fit:
         raise Refused("proposal.no_merge", id=id)
-    return _onto(tx, proposal, target, By(who, now, surface, batch), "merge", DUPLICATE)
+    return _onto(tx, proposal, target, by, "merge", DUPLICATE)
 
 
 def keep_both(

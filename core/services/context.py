@@ -31,6 +31,11 @@ def file_name(domain: Domain) -> str:
     return f"domain-{domain.value}.md"
 
 
+def pointers(tx: CoreTx, folder: str) -> dict[Domain, str]:
+    """Give the file that the block points to for each domain that has lessons, as the agent is to read it."""
+    return {domain: f"{folder}/{file_name(domain)}" for domain in tx.lessons.domains()}
+
+
 def shown(folder: Path) -> str:
     """Give a folder as an agent of the same user reads it: from the home folder where it is in there."""
     home = Path.home()
@@ -57,7 +62,7 @@ def block(
     if is_off:
         return rules.render(())
     limits = budgets or Budgets()
-    files = {domain: f"{folder}/{file_name(domain)}" for domain in tx.lessons.domains()}
+    files = pointers(tx, folder)
     sizes = tx.lessons.told_sizes(project)
     fitting, waiting = rules.choose(sizes, files, language=language, chars=limits.lessons_chars)
     told = [lesson for each in fitting if (lesson := tx.lessons.get(LessonId(each))) is not None]

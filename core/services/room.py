@@ -55,7 +55,7 @@ def merge(tx: CoreTx, id: str, version: int, settings: CoreSettings, by: By) -> 
     told = _told(tx, proposal, settings)
     target = _most_alike(tx, proposal, told)
     if target is not None:
-        turned = choices.merge_into(tx, id, version, target.id, by.who, by.now, by.surface, by.batch)
+        turned = choices.merge_into(tx, id, version, target.id, by)
         return Merging(turned, target)
     others = _merges(tx, told, by)
     if not others:
@@ -99,11 +99,5 @@ def _merges(tx: CoreTx, told: Sequence[Lesson], by: By) -> tuple[Proposal, ...]:
 def _choice(
     tx: CoreTx, sizes: Sequence[tuple[str, int]], settings: CoreSettings
 ) -> tuple[list[str], list[str]]:
-    folder = context.shown(settings.context_folder)
-    files = {each: f"{folder}/{context.file_name(each)}" for each in tx.lessons.domains()}
-    return rules.choose(
-        sizes,
-        files,
-        language=context.language(tx),
-        chars=settings.max_lesson_chars,
-    )
+    files = context.pointers(tx, context.shown(settings.context_folder))
+    return rules.choose(sizes, files, language=context.language(tx), chars=settings.max_lesson_chars)

@@ -1,6 +1,5 @@
 """Which lessons are near a text, and which of them it may contradict (learning.md 3)."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from core.model.ids import LessonId
@@ -43,7 +42,7 @@ def same(tx: CoreTx, text: str, project: str | None) -> list[Lesson]:
     return [each for each in tx.lessons.saying(folded(text)) if each.reaches(project)]
 
 
-def conflicts(tx: CoreTx, rule: str, project: str | None, but: Collection[str] = ()) -> tuple[LessonId, ...]:
+def conflicts(tx: CoreTx, rule: str, project: str | None) -> tuple[LessonId, ...]:
     """Give the active lessons of that project that a rule may contradict, nearest first."""
-    near = similar(tx, rule, project, COMPARED + len(but))
-    return tuple(each.lesson.id for each in near if each.may_contradict and each.lesson.id not in but)
+    near = similar(tx, rule, project, COMPARED)
+    return tuple(each.lesson.id for each in near if each.may_contradict)
