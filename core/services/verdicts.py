@@ -162,11 +162,14 @@ def _reworded(tx: CoreTx, case: _Case, existing: Proposal, finding: Finding) -> 
 
 def _sharpened(tx: CoreTx, case: _Case, lesson: Lesson | None, finding: Finding) -> Conclusion:
     """Propose a sharper wording of a lesson that was broken, if it is still in force."""
-    if lesson is None or not lesson.active or finding.verdict is Verdict.NONE or not finding.rule.strip():
-        return _nothing(tx, case, finding.cause or finding.rationale, "none.not_sharper")
-    if approval.folded(finding.rule) == approval.folded(lesson.rule):
+    is_in_force = lesson is not None and lesson.active and finding.verdict is not Verdict.NONE
+    if lesson is None or not is_in_force or not _is_reworded(finding, lesson):
         return _nothing(tx, case, finding.cause or finding.rationale, "none.not_sharper")
     return _proposed(tx, case, replace(finding, verdict=Verdict.MERGE, lesson=lesson.id))
+
+
+def _is_reworded(finding: Finding, lesson: Lesson) -> bool:
+    return bool(finding.rule.strip()) and approval.folded(finding.rule) != approval.folded(lesson.rule)
 
 
 def _violated(tx: CoreTx, case: _Case, lesson: Lesson, finding: Finding) -> Conclusion:
@@ -175,7 +178,7 @@ def _violated(tx: CoreTx, case: _Case, lesson: Lesson, finding: Finding) -> Conc
     lesson = need(tx, lesson.id)
     made, ended = None, end(tx, case.analysis, lesson=lesson)
     if is_new and lesson.violations >= approval.SHARPEN_FROM:
-        if finding.rule.strip() and approval.folded(finding.rule) != approval.folded(lesson.rule):
+        if _is_reworded(finding, lesson):
             sharper = replace(finding, verdict=Verdict.MERGE, lesson=lesson.id)
             made = _handed_in(tx, case, sharper)
             ended = end(tx, ended, made)
