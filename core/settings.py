@@ -130,10 +130,9 @@ def load(kind: type[S], folder: Path | None = None) -> S:
     """Read the settings; `folder` stands for the working directory. Raises SettingsError, one line."""
     local = (folder or Path.cwd()) / ".env"
     try:
-        told = ours(kind, os.environ)
-        for file in (local, home_folder(local.parent) / ".env"):
-            told = {**ours(kind, dotenv_values(file)), **told}
-        return kind.model_validate(told)
+        told = ours(kind, dotenv_values(local)) | ours(kind, os.environ)
+        home = Path(told.get("home", DEFAULT_HOME)).expanduser()
+        return kind.model_validate(ours(kind, dotenv_values(home / ".env")) | told)
     except ValidationError as error:
         raise _clear(kind, error) from None
     except (OSError, UnicodeDecodeError) as error:
