@@ -220,7 +220,8 @@ def _decide(decide: Callable[..., Decision], id: str, version: int | None, is_js
     now, batch = access.CLOCK.now(), access.IDS.new()
 
     def change(tx: Tx) -> tuple[Decision, tuple[Lesson, ...]]:
-        known, pushed = _looked_up(tx, id)
+        known = service.need_proposal(tx, id)
+        pushed = () if decide is service.reject else _pushed_out(tx, known)
         shown = version or known.version
         return decide(tx, id, shown, access.who(), now, access.SURFACE, batch), pushed
 
