@@ -82,7 +82,7 @@ def resolve(words: list[str]) -> Invocation | None:
 @lru_cache(maxsize=2_048)
 def _alone(word: str) -> str | None:
     """Name a program that wraps no other, whatever follows it: most are such."""
-    name = None if _ASSIGNMENT.match(word) else name_program(word)
+    name = _first(word)
     is_wrapper = name in _WRAPPERS or (name is not None and name[:2] == "py" and _PYTHON.fullmatch(name))
     return None if is_wrapper else name
 
@@ -90,11 +90,15 @@ def _alone(word: str) -> str | None:
 @lru_cache(maxsize=256)
 def _interpreter(word: str) -> str | None:
     """Name a Python: it wraps nothing where no option follows it."""
-    name = None if _ASSIGNMENT.match(word) else name_program(word)
+    name = _first(word)
     is_one = (
         name is not None and name not in _WRAPPERS and name not in SUBCOMMANDS and _PYTHON.fullmatch(name)
     )
     return name if is_one else None
+
+
+def _first(word: str) -> str | None:
+    return None if _ASSIGNMENT.match(word) else name_program(word)
 
 
 def _named(name: str, words: list[str]) -> Invocation:
