@@ -21,7 +21,7 @@ from core.services import consolidation, context, lessons, transfer
 from core.services.similarity import similar
 from core.store.sqlite import open_store
 from core.tables import Tx
-from tests.bench.bench_similar import DATA, rules
+from tests.bench.bench_similar import LESSONS, rules
 
 SIZES = (100, 1_000, 10_000, 100_000)
 PROJECT = "/srv/shop"
@@ -34,7 +34,7 @@ Ask = Callable[[Tx, str], object]
 
 def texts() -> list[str]:
     """Give real rules where the shared folder is there, else made ones."""
-    if DATA.exists():
+    if LESSONS.exists():
         return rules()
     words = ("run", "test", "commit", "file", "error", "name", "build", "small", "check", "write", "before")
     return [" ".join(words[(7 * n + k * k) % len(words)] for k in range(9)) + f" {n}" for n in range(2_400)]

@@ -5,19 +5,17 @@ FTS5 over `consolidation.terms`, asked with `consolidation.query`, ranked by bm2
 """
 
 import json
-import os
 import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from core.rules.consolidation import query, terms
 from core.rules.polarity import contradiction
+from tests.shared import DATA
 
-SHARED = Path(os.environ.get("AUTO_IMPROVE_SHARED", Path(__file__).parents[3] / "shared"))
-DATA = SHARED / "data" / "lessons"
+LESSONS = DATA / "lessons"
 FIRST = 5
 
 
@@ -33,13 +31,13 @@ class Pair:
 
 def pairs() -> list[Pair]:
     """Read the labelled pairs."""
-    records = map(json.loads, (DATA / "pairs.jsonl").read_text(encoding="utf-8").splitlines())
+    records = map(json.loads, (LESSONS / "pairs.jsonl").read_text(encoding="utf-8").splitlines())
     return [Pair(each["lang"], each["label"], each["a"], each["b"]) for each in records]
 
 
 def rules() -> list[str]:
     """Read the store of realistic size."""
-    return (DATA / "rules_en.txt").read_text(encoding="utf-8").splitlines()
+    return (LESSONS / "rules_en.txt").read_text(encoding="utf-8").splitlines()
 
 
 class Index:

@@ -7,7 +7,6 @@ a scenario and of what was made of it. Run: python -m tests.bench.effectiveness 
 
 import asyncio
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -28,9 +27,9 @@ from core.services.patterns import Standing
 from core.settings import CoreSettings
 from core.store.sqlite import open_store
 from core.store.traces import open_traces
+from tests.shared import DATA
 
-SHARED = Path(os.environ.get("AUTO_IMPROVE_SHARED", Path(__file__).parents[3] / "shared"))
-SCENARIOS = SHARED / "data" / "effectiveness" / "scenarios.json"
+SCENARIOS = DATA / "effectiveness" / "scenarios.json"
 MAX_BODY = 2_000
 
 Scenario = Mapping[str, Any]

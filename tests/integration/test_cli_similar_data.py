@@ -14,11 +14,12 @@ from core.cli import border
 from core.cli.group import root
 from core.model.proposal import Verdict
 from core.services import proposals
-from tests.bench.bench_similar import DATA, Pair, pairs, rules
+from tests.bench.bench_similar import Pair, pairs, rules
 from tests.factories import ANN, NOW, World, a_finding, a_lesson, a_proposal
 from tests.integration.shell import sit_down
+from tests.shared import needs_shared
 
-pytestmark = pytest.mark.skipif(not DATA.exists(), reason="shared folder absent")
+pytestmark = needs_shared
 
 Found = list[tuple[Pair, bool, bool]]
 

@@ -11,8 +11,8 @@ import pytest
 from core.agents.pi.runner import EXTENSION
 from core.rules.redact import Redactor
 from tests.e2e.pi_install import node
-from tests.unit.test_redact import _CORPORA as CORPORA
-from tests.unit.test_redact import HARMLESS, HOSTILE, SECRETS, needs_shared
+from tests.shared import DATA, needs_shared
+from tests.unit.test_redact import HARMLESS, HOSTILE, SECRETS
 
 pytestmark = pytest.mark.pi
 
@@ -70,7 +70,7 @@ def test_the_extension_masks_every_form_of_a_secret_and_leaves_the_harmless(tmp_
 def test_the_extension_agrees_with_python_on_the_whole_corpus(tmp_path: Path) -> None:
     """Hundreds of real secrets and look-alikes."""
     texts: list[str] = []
-    for file in sorted(CORPORA.glob("corpus_*.json.gz")):
+    for file in sorted((DATA / "security").glob("corpus_*.json.gz")):
         with gzip.open(file) as opened:
             texts += [each["text"] for each in json.load(opened).get("items", [])]
 

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,9 +17,8 @@ from core.services.importing.files import Progress, Watch, import_file
 from core.services.pattern_gate import Gate
 from core.services.traces import prepare_all
 from tests.calls import MISSING, NOW, PROJECT, call, open_gate, take_in, write_lines
+from tests.shared import DATA, needs_shared
 
-SHARED = Path(os.environ.get("AUTO_IMPROVE_SHARED", Path(__file__).parents[3] / "shared"))
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="shared folder absent")
 Json = dict[str, object]
 
 
@@ -326,7 +324,7 @@ def test_a_call_that_cannot_be_read_does_not_take_the_others_with_it() -> None:
 @needs_shared
 async def test_real_pi_sessions_have_no_candidate_of_answers_or_aborts(gate: Gate) -> None:
     """Of 31 flagged calls 16 are no failures; none of them may count."""
-    for path in sorted((SHARED / "data" / "traces").glob("pi_session_v1_*.gz")):
+    for path in sorted((DATA / "traces").glob("pi_session_v1_*.gz")):
         await take(gate, path)
     failures = [each for each in await kept(gate) if each.is_failure]
 
@@ -342,7 +340,7 @@ async def test_real_pi_sessions_have_no_candidate_of_answers_or_aborts(gate: Gat
 @pytest.mark.parametrize("name", ["session-tool-fail.pi16.jsonl", "session-tool-fail.pi073.jsonl"])
 async def test_sessions_of_both_versions_of_pi_are_read(gate: Gate, name: str) -> None:
     """Files written by the real programs."""
-    done = await take(gate, SHARED / "data" / "pi-transcripts" / name)
+    done = await take(gate, DATA / "pi-transcripts" / name)
 
     assert (done.format, done.broken) == ("pi", 0)
     assert done.new >= 4

@@ -17,7 +17,8 @@ from telegram.error import Conflict
 from bot.local.person import LocalTelegram, NothingCame, Person, Refused
 from bot.local.records import Json
 from bot.local.server import LocalServer
-from tests.fakes.bots import VOTE, WITH_REACTIONS, a_bot, validator
+from tests.fakes.bots import VOTE, WITH_REACTIONS, a_bot
+from tests.shared import validator
 
 # The person's own tools
 

@@ -5,7 +5,6 @@ own are inline, so that the suite means something without it.
 """
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +14,11 @@ import pytest
 from core.agents.pi.framing import LineSplitter, Record, decode
 from core.agents.pi.protocol import PiProtocol, Reply
 from core.events import Asked, Ended, Event, Outcome, Retrying, Started, Text, ToolEnded
+from tests.shared import DATA, needs_shared
 
-_BESIDE = Path(__file__).parents[3] / "shared"
-TRANSCRIPTS = Path(os.environ.get("AUTO_IMPROVE_SHARED") or _BESIDE) / "data/pi-transcripts"
+TRANSCRIPTS = DATA / "pi-transcripts"
 DUPLEX = sorted(TRANSCRIPTS.glob("*.pi16.duplex.jsonl"))
 STDOUT = sorted([*TRANSCRIPTS.glob("*.pi16.stdout.jsonl"), *TRANSCRIPTS.glob("json-*.pi16.jsonl")])
-
-needs_shared = pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the folder shared/ is absent")
 D, F, S = Outcome.DONE, Outcome.FAILED, Outcome.STOPPED
 
 
@@ -89,6 +86,12 @@ def _feed(pi: PiProtocol, line: object, replay: Replay) -> None:
 
 
 # ---- the recordings
+
+
+@needs_shared
+def test_the_recordings_are_there() -> None:
+    """Of none at all every test below would be green."""
+    assert len(DUPLEX) >= 35 and len(STDOUT) >= 41
 
 
 @needs_shared

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from core.rules.polarity import contradiction
-from tests.bench.bench_similar import DATA, Index, Pair, Tally, measure, pairs, rules
+from tests.bench.bench_similar import LESSONS, Index, Pair, Tally, measure, pairs, rules
+from tests.shared import needs_shared
 
-pytestmark = pytest.mark.skipif(not DATA.exists(), reason="shared folder absent")
+pytestmark = needs_shared
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_few_duplicates_carry_a_false_warning(tallies: dict[tuple[str, str], Tal
 
 def test_few_translations_of_real_rules_carry_a_false_warning() -> None:
     """122 titles and sentences that say the same in both languages."""
-    records = json.loads((DATA / "anssi_fr_en.json").read_text(encoding="utf-8"))
+    records = json.loads((LESSONS / "anssi_fr_en.json").read_text(encoding="utf-8"))
     some = [
         Pair("x", "dup", each[f"{part}_en"], each[f"{part}_fr"])
         for each in records

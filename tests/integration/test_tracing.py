@@ -21,6 +21,7 @@ from core.settings import CoreSettings
 from core.store.traces import open_traces
 from tests.bench import effectiveness
 from tests.calls import DAY_S, ID, MISSING, NOW, PROJECT, by, call, open_gate, story, take_in
+from tests.shared import needs_shared
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_a_debug_file_that_cannot_be_written_changes_nothing(tmp_path: Path) -> 
     journal(tmp_path / "file" / "debug.jsonl")("trace", cmd="ls")
 
 
-@pytest.mark.skipif(not effectiveness.SCENARIOS.exists(), reason="shared folder absent")
+@needs_shared
 def test_all_eight_metrics_of_the_frozen_scenarios_are_full() -> None:
     """The original reports 100/100/100/100/60/20/100/100."""
     scenarios = json.loads(effectiveness.SCENARIOS.read_text(encoding="utf-8"))

@@ -1,14 +1,9 @@
 """Check what the chat gets of a whole answer, against the rules of Telegram's server too."""
 
 import gzip
-import importlib.util
 import json
-import os
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
@@ -16,33 +11,17 @@ from hypothesis import strategies as st
 
 from bot.answer import render
 from bot.entities import count_units
+from tests.shared import DATA, load, validator
 
-SHARED = Path(os.environ.get("AUTO_IMPROVE_SHARED", Path(__file__).parents[2] / "../shared"))
 DONE = '<!-- telegram_button value="Done" -->'
 
 Check = Callable[[str], None]
 
 
-def load(path: Path) -> ModuleType:
-    """Import a module of the shared folder."""
-    sys.path.insert(0, str(path.parent))
-    try:
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(path.parent))
-    return module
-
-
 @pytest.fixture(scope="module")
 def check() -> Check:
     """Give a function that renders an answer and finds no fault in any message of it."""
-    if not (SHARED / "botapi").is_dir():
-        pytest.skip("the shared folder with the Bot API's rules is not beside the repository")
-    validate = load(SHARED / "botapi" / "validate.py")
+    validate = validator()
     spec = validate.Spec.load()
 
     def check_answer(markdown: str) -> None:
@@ -165,8 +144,8 @@ def test_any_text_is_one_telegram_takes(check: Check, answer: str) -> None:
 
 def test_hostile_inputs_are_ones_telegram_takes(check: Check) -> None:
     """All of the collection written for this project, wherever it was meant to go."""
-    security = SHARED / "data" / "security"
-    materialize = load(security / "materialize.py")
+    security = DATA / "security"
+    materialize = load("data/security/materialize.py")
     entries = json.loads(gzip.decompress((security / "own_adversarial_dev.json.gz").read_bytes()))
     small = [entry for entry in entries if entry["cat"] != "oversize"]
 

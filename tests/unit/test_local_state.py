@@ -10,7 +10,7 @@ from bot.local.records import ChatType, Json
 from bot.local.state import LocalState, NotThere
 from bot.local.texts import ApiError, check_keyboard, check_text, detect, units
 from bot.local.updates import ALLOWED_BY_DEFAULT, UpdateQueue
-from tests.fakes.bots import validator
+from tests.shared import validator
 
 TEXTS = st.text(st.sampled_from("ab \n\té🙂👩\u200d💻\u200b\x00\r\u2028"), max_size=12)
 SPANS = st.tuples(

@@ -2,9 +2,7 @@
 
 import gzip
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -12,11 +10,9 @@ from hypothesis import strategies as st
 
 from core.rules import plain_lines, shell
 from core.rules.shell import Command
+from tests.shared import DATA, needs_shared
 
-CALLS = (
-    Path(os.environ.get("AUTO_IMPROVE_SHARED", Path(__file__).parents[3] / "shared"))
-    / "data/traces/shell_calls.jsonl.gz"
-)
+CALLS = DATA / "traces/shell_calls.jsonl.gz"
 MISREAD = re.compile(r"\|[^|&;\n]*\|[^|&;\n]*(?:&&|\|\|)")
 """Of some lines `a | b | c || d` the grammar makes `a | b | (c || d)`: there the plain reading is right."""
 PIECES = (
@@ -97,7 +93,7 @@ def test_any_line_means_the_same_with_and_without_the_grammar(line: str) -> None
     assert shell._read(line) == by_grammar(line)
 
 
-@pytest.mark.skipif(not CALLS.exists(), reason="shared folder absent")
+@needs_shared
 def test_real_lines_mean_the_same_and_most_are_plain() -> None:
     """Lines that agents really typed."""
     rows = gzip.decompress(CALLS.read_bytes()).decode().splitlines()[::4]

@@ -3,7 +3,6 @@
 import base64
 import gzip
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,7 @@ from hypothesis import strategies as st
 
 from core.rules import redact as module
 from core.rules.redact import MASK, Redactor, redact, snippet
-
-_SHARED = Path(os.environ.get("AUTO_IMPROVE_SHARED") or Path(__file__).parents[2] / "../shared")
-_CORPORA = _SHARED / "data" / "security"
-needs_shared = pytest.mark.skipif(not _CORPORA.is_dir(), reason="shared folder absent")
+from tests.shared import DATA, needs_shared
 
 _RANDOM = "q7Zp2LmX9vBt4KdR8sWn3CyG6hJf5TaE1uQo0iPx"
 
@@ -76,7 +72,7 @@ HOSTILE = [
 
 
 def _corpus(name: str) -> list[dict[str, Any]]:
-    with gzip.open(_CORPORA / f"corpus_{name}.json.gz") as file:
+    with gzip.open(DATA / "security" / f"corpus_{name}.json.gz") as file:
         items: list[dict[str, Any]] = json.load(file)["items"]
     return items
 

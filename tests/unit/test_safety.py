@@ -2,10 +2,8 @@
 
 import gzip
 import json
-import os
 import time
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +11,7 @@ from hypothesis import strategies as st
 
 from core.rules import terminal
 from core.rules.safety import Flag, examine, fold, normalise
-
-_SHARED = Path(os.environ.get("AUTO_IMPROVE_SHARED") or Path(__file__).parents[2] / "../shared")
-_DATA = _SHARED / "data"
-needs_shared = pytest.mark.skipif(not _DATA.is_dir(), reason="shared folder absent")
+from tests.shared import DATA, needs_shared
 
 # Everything that draws nothing, by kind: each of them, not an example.
 HIDDEN = {
@@ -241,8 +236,8 @@ def test_a_flood_is_examined_in_bounded_time(piece: str) -> None:
 @needs_shared
 def test_hardly_any_real_rule_is_flagged() -> None:
     """S3: of rules people wrote for their agents, fewer than 1 % are flagged."""
-    rules = (_DATA / "lessons" / "rules_en.txt").read_text("utf-8").splitlines()
-    rows = json.loads((_DATA / "lessons" / "anssi_fr_en.json").read_text("utf-8"))
+    rules = (DATA / "lessons" / "rules_en.txt").read_text("utf-8").splitlines()
+    rows = json.loads((DATA / "lessons" / "anssi_fr_en.json").read_text("utf-8"))
     rules += [row[key] for row in rows for key in ("title_en", "title_fr", "body_en", "body_fr")]
 
     flagged = [rule for rule in rules if rule and set(examine(rule).flags) - {Flag.TOO_LONG}]
@@ -253,7 +248,7 @@ def test_hardly_any_real_rule_is_flagged() -> None:
 @needs_shared
 def test_poisoned_lessons_are_flagged_and_benign_ones_not() -> None:
     """S3: the project's own hostile lessons, and the harmless ones among them."""
-    with gzip.open(_DATA / "security" / "own_adversarial_dev.json.gz") as file:
+    with gzip.open(DATA / "security" / "own_adversarial_dev.json.gz") as file:
         cases = [case for case in json.load(file) if case["cat"] == "memory_poisoning"]
 
     wrong = [
