@@ -58,25 +58,3 @@ class Trace:
     def is_failure(self) -> bool:
         """Say whether the call counts as a failure: classified, and no red test run."""
         return self.error_class is not None and self.error_class is not ErrorClass.TEST_FAILURE
-
-    def complete(
-        self, verb: str | None, exit_code: int | None, error_class: ErrorClass | None, *, aborted: bool
-    ) -> "Trace":
-        """Give the same call with its computed fields; every call passes here, and `replace` is slow."""
-        return Trace(
-            self.ts,
-            self.session,
-            self.run,
-            self.turn,
-            self.project,
-            self.agent,
-            self.tool,
-            self.is_error,
-            exit_code,
-            aborted,
-            self.file,
-            self.cmd,
-            verb,
-            error_class,
-            self.snippet,
-        )

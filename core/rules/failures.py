@@ -115,7 +115,7 @@ def _judge_error(trace: Trace, text: str) -> Judgement:
 
 
 class Findings(NamedTuple):
-    """What is computed of a call."""
+    """What is computed of a call, by the fields of its trace."""
 
     verb: str | None
     exit_code: int | None
@@ -123,14 +123,8 @@ class Findings(NamedTuple):
     aborted: bool
 
 
-def complete(trace: Trace, output: str | None = None) -> Trace:
-    """Compute what a record lacks: status, verb and error class; a class given for a failure stays."""
-    found = examine(trace, output)
-    return trace.complete(found.verb, found.exit_code, found.error_class, aborted=found.aborted)
-
-
 def examine(trace: Trace, output: str | None = None) -> Findings:
-    """Compute what `complete` puts into a record."""
+    """Compute what a record lacks: status, verb and error class; a class given for a failure stays."""
     text = trace.snippet if output is None else output
     if trace.exit_code is None and trace.is_error and (exit_code := read_exit_code(text)) is not None:
         trace = replace(trace, exit_code=exit_code)

@@ -8,19 +8,18 @@ usage: python -m tests.bench.bench_mining [EVENTS=50000]
 
 import gzip
 import json
-import os
 import sys
 import time
-from pathlib import Path
 
 from core.model.trace import Trace
-from core.rules.failures import complete, excerpt
+from core.rules.failures import excerpt
 from core.rules.mining import Tally
 from core.rules.recovery import find_recoveries
 from core.rules.shell import parse
+from tests.calls import complete
+from tests.shared import DATA
 
-SHARED = Path(os.environ.get("AUTO_IMPROVE_SHARED", Path(__file__).parents[3] / "shared"))
-CALLS = SHARED / "data" / "traces" / "shell_calls.jsonl.gz"
+CALLS = DATA / "traces" / "shell_calls.jsonl.gz"
 _OWN = [
     "cd web && npm run build | tail -{n}",
     "git -C d{n} commit -m 'x; y'",

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from core.model.trace import Trace
-from core.rules.failures import Kind, complete, excerpt, judge
+from core.rules.failures import Kind, excerpt, judge
 from core.rules.mining import Pattern, PatternKey, Tally, rank
 from core.rules.recovery import Recovery, find_recoveries
 from core.rules.roles import Role, acts, role_of, role_of_tool
 from core.rules.shell import describe, parse
+from tests.calls import complete
+from tests.shared import DATA, needs_shared
 
-SHARED = Path(os.environ.get("AUTO_IMPROVE_SHARED", Path(__file__).parents[3] / "shared"))
-DATA = SHARED / "data"
-pytestmark = pytest.mark.skipif(not DATA.exists(), reason="shared folder absent")
+pytestmark = needs_shared
 
 _PROGRAM = re.compile(r"[\w.+@~-]*[A-Za-z][\w.+@~-]*(?::[\w.:@+-]+)?")
 Recorded = list[tuple[Trace, str]]

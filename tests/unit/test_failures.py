@@ -3,7 +3,8 @@
 import pytest
 
 from core.model.trace import ErrorClass, Trace
-from core.rules.failures import Kind, complete, excerpt, judge, read_exit_code
+from core.rules.failures import Kind, excerpt, judge, read_exit_code
+from tests.calls import complete
 
 
 def make(cmd: str, text: str = "", exit_code: int | None = 1, **fields: object) -> Trace:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core.model.trace import Trace
-from core.rules.failures import complete
 from core.rules.recovery import Relation, find_recoveries
+from tests.calls import complete
 
 
 def calls(*steps: tuple[str, str | None]) -> list[Trace]:
