@@ -8,10 +8,11 @@ import pytest
 
 from bot.local.person import LocalTelegram
 from bot.local.server import LocalServer
+from bot.local.wire import MessageView
 from tests.e2e.house import TOKEN, House
 from tests.e2e.pi_install import PI_084, PI_16, pi_command
 from tests.e2e.test_terminal import APPROVE, INSTALL, LATER, RULE, last_system, play
-from tests.fakes.own_pi import OwnPi, bash, make_own_pi
+from tests.fakes.own_pi import OwnPi, Rpc, bash, make_own_pi
 from tests.fakes.stub_provider import StubProvider
 from tests.integration.parts import until
 
@@ -51,13 +52,18 @@ async def rooms(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
             await house.kill()
 
 
+async def _left_for_later(pi: Rpc, house: House) -> MessageView:
+    """Complain in Pi, decide nothing there, and give the card that the chat shows."""
+    await pi.say("install left-pad")
+    await pi.say("/bad use pnpm", [LATER])
+    return await house.card()
+
+
 async def test_what_waits_in_the_terminal_is_offered_in_the_chat(rooms: Rooms) -> None:
     """Left for later in Pi, approved by a reply on the phone, told at the terminal's next prompt."""
     own, house = rooms.own, rooms.house
     async with own.rpc() as pi:
-        await pi.say("install left-pad")
-        await pi.say("/bad use pnpm", [LATER])
-        card = await house.card()
+        card = await _left_for_later(pi, house)
         assert RULE in card.text
 
         await house.ada.say("ok", reply_to=card)
@@ -72,9 +78,7 @@ async def test_what_was_decided_in_the_terminal_is_said_on_the_card(rooms: Rooms
     """The card in the chat says so and can no longer be decided."""
     own, house = rooms.own, rooms.house
     async with own.rpc() as pi:
-        await pi.say("install left-pad")
-        await pi.say("/bad use pnpm", [LATER])
-        card = await house.card()
+        card = await _left_for_later(pi, house)
 
         await pi.say("/evolver review", [APPROVE])
 
@@ -87,9 +91,7 @@ async def test_what_was_decided_in_the_chat_is_gone_in_the_terminal(rooms: Rooms
     """Rejected on the phone: the terminal has nothing to show, and nothing is ever told."""
     own, house = rooms.own, rooms.house
     async with own.rpc() as pi:
-        await pi.say("install left-pad")
-        await pi.say("/bad use pnpm", [LATER])
-        await house.ada.say("no", reply_to=await house.card())
+        await house.ada.say("no", reply_to=await _left_for_later(pi, house))
         await house.see(lambda m: "Rejected" in m.text)
 
         assert (await pi.say("/evolver review")).told == ["Nothing waits for a decision."]
